@@ -1,0 +1,28 @@
+"""`fewpoint evaluate`: how good masks are, given the truth."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MasksPath = Annotated[Path, typer.Argument(metavar="MASKS", help="A run folder, a folder of masks, a TIFF stack, .npy or .npz.")]
+TruthPath = Annotated[Path, typer.Argument(metavar="TRUTH", help="The same for the truth.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+
+def evaluate_command(masks: MasksPath, truth: TruthPath, as_json: AsJson = False) -> None:
+    """Score MASKS against TRUTH: F1, precision and recall over all pixels, and for each frame."""
+    from fewpoint.evaluation.metrics import score_masks
+    from fewpoint.io.masks import read_masks
+
+    scores = score_masks(read_masks(masks), read_masks(truth))
+    if as_json:
+        print(json.dumps({**asdict(scores.pooled), "frames": [asdict(score) for score in scores.frames]}))
+        return
+    print("frame      F1  precision  recall")
+    for index, score in enumerate(scores.frames):
+        print(f"{index:5d}  {score.f1:6.3f}  {score.precision:9.3f}  {score.recall:6.3f}")
+    pooled = scores.pooled
+    print(f"  all  {pooled.f1:6.3f}  {pooled.precision:9.3f}  {pooled.recall:6.3f}")

@@ -1,0 +1,40 @@
+"""`fewpoint info`: what this installation is and can do, without importing torch."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from fewpoint import __version__
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVIDIA GPUs", "mps": "Apple GPUs"}
+
+
+def info_command(as_json: AsJson = False) -> None:
+    """Show version, presets with their values, formats and devices."""
+    facts = collect_facts()
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(f"fewpoint {facts['version']}")
+    for title in ("formats", "devices"):
+        print(f"\n{title}")
+        for name, description in facts[title].items():
+            print(f"  {name:12} {description}")
+    for name, sections in facts["presets"].items():
+        print(f"\npreset {name}")
+        for section, values in sections.items():
+            print(f"  {section:13}" + ", ".join(f"{key}={value}" for key, value in values.items()))
+
+
+def collect_facts() -> dict:
+    from fewpoint.io.images import FORMATS
+    from fewpoint.pipeline.config import PRESETS, as_table
+
+    return {
+        "version": __version__,
+        "formats": FORMATS,
+        "devices": DEVICES,
+        "presets": {name: as_table(settings) for name, settings in PRESETS.items()},
+    }

@@ -1,0 +1,119 @@
+"""Progress for a person: a live display on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted
+from fewpoint.core.progress import Event
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def show_progress(quiet: bool = False) -> Iterator[Listener]:
+    """A listener that shows what happens on standard error; quiet keeps to warnings."""
+    if quiet:
+        yield _tell_warnings
+    elif sys.stderr.isatty():
+        with _live_display() as listener:
+            yield listener
+    else:
+        yield PlainLines()
+
+
+def describe_epoch(event: EpochFinished) -> str:
+    """Phase, epoch and the figures that tell whether training goes well."""
+    record = event.record
+    return (
+        f"{record.phase}, epoch {record.epoch} of at most {event.total}: prior {record.mean_prior:.4f}, "
+        f"ascent {record.ascent_share:.0%}, clicks {record.click_probability:.2f}"
+    )
+
+
+class RemainingTime:
+    """Time left of a stage, from the pace since it started; an epoch found finished does not count."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._first: int | None = None
+
+    def estimate(self, done: int, total: int) -> str:
+        """Words such as "1:05 left"; empty before there is a pace."""
+        if self._first is None:
+            self._first, self._started = done, time.monotonic()
+        advanced = done - self._first
+        if advanced < 1 or not total:
+            return ""
+        seconds = round((time.monotonic() - self._started) / advanced * (total - done))
+        return f"{seconds // 60}:{seconds % 60:02d} left"
+
+
+class PlainLines:
+    """Lines for logs: stages, and an epoch every few seconds."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._remaining = RemainingTime()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, EpochFinished):
+            self._show_epoch(event)
+        elif isinstance(event, StageStarted):
+            self._remaining = RemainingTime()
+        elif isinstance(event, StageFinished):
+            _print(f"{event.stage}: " + ("found finished" if event.reused else f"{event.seconds:.1f} s"))
+        elif isinstance(event, Message):
+            _print(("warning: " if event.warning else "") + event.text)
+
+    def _show_epoch(self, event: EpochFinished) -> None:
+        left = self._remaining.estimate(event.record.epoch, event.total)
+        if time.monotonic() - self._last > SECONDS_BETWEEN_LINES or event.record.epoch == event.total:
+            self._last = time.monotonic()
+            _print(", ".join(filter(None, [describe_epoch(event), left])))
+
+
+@contextmanager
+def _live_display() -> Iterator[Listener]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:<12}"), BarColumn(bar_width=30), TimeElapsedColumn(), TextColumn("{task.fields[text]}"))
+    with Progress(*columns, console=console) as progress:
+        yield LiveDisplay(progress)
+
+
+class LiveDisplay:
+    """One bar a stage."""
+
+    def __init__(self, progress: "Progress") -> None:  # noqa: F821 - rich is imported where it is used
+        self._progress = progress
+        self._tasks: dict[str, int] = {}
+        self._remaining = RemainingTime()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, StageStarted):
+            self._remaining = RemainingTime()
+            self._tasks[event.stage] = self._progress.add_task(event.stage, total=event.steps or None, text="")
+        elif isinstance(event, StageProgress):
+            self._progress.update(self._tasks[event.stage], completed=event.done)
+        elif isinstance(event, EpochFinished):
+            left = self._remaining.estimate(event.record.epoch, event.total)
+            text = ", ".join(filter(None, [describe_epoch(event), left]))
+            self._progress.update(self._tasks["learning"], completed=event.record.epoch, text=text)
+        elif isinstance(event, StageFinished):
+            text = "found finished" if event.reused else f"{event.seconds:.1f} s"
+            self._progress.update(self._tasks[event.stage], total=1, completed=1, text=text)
+        elif isinstance(event, Message):
+            self._progress.console.print(("[yellow]warning:[/] " if event.warning else "") + event.text)
+
+
+def _tell_warnings(event: Event) -> None:
+    if isinstance(event, Message) and event.warning:
+        _print(f"warning: {event.text}")
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,83 @@
+"""What was learnt about the object's share of each frame, and how training went."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class PriorEstimate:
+    """Estimated share of each frame that shows the object.
+
+    mean, deviation, observed: (T,) float64; the estimate, its standard deviation, and the share last seen in the
+    network's prediction.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    observed: np.ndarray
+
+    def __post_init__(self) -> None:
+        shapes = {np.shape(self.mean), np.shape(self.deviation), np.shape(self.observed)}
+        if len(shapes) != 1 or len(shapes.pop()) != 1:
+            raise InputError("prior mean, deviation and observation must be vectors of one length")
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One row of the training history; a figure that a phase does not have is NaN.
+
+    epoch: counts from 1 over all phases. phase: "warm-up", "estimation" or "final".
+    loss, positive_risk, negative_risk: means over the steps of the epoch.
+    ascent_share: share of the steps on which the negative risk was below its threshold.
+    click_probability: mean probability of the superpixels that hold a point.
+    mean_prior: mean over frames of the prior used in the epoch.
+    negative_variance: variance of the probability over samples below 0.5.
+    largest_positive_share: largest share of a frame at 0.5 or above.
+    stop_streak: epochs in a row on which both stopping conditions held. stopped: the rule halted here.
+    """
+
+    epoch: int
+    phase: str
+    loss: float
+    positive_risk: float
+    negative_risk: float
+    ascent_share: float
+    click_probability: float
+    mean_prior: float
+    negative_variance: float
+    largest_positive_share: float
+    stop_streak: int = 0
+    stopped: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PriorHistory:
+    """Training as it went, an entry an epoch.
+
+    records: one EpochRecord an epoch.
+    priors, observed, positive_share: (E, T) float32, what each frame's prior, observation and predicted share were.
+    selected_epoch: epoch whose priors were handed to the last phase; 0 where none was chosen.
+    """
+
+    records: tuple[EpochRecord, ...]
+    priors: np.ndarray
+    observed: np.ndarray
+    positive_share: np.ndarray
+    selected_epoch: int = 0
+
+    def __post_init__(self) -> None:
+        for values in (self.priors, self.observed, self.positive_share):
+            if values.ndim != 2 or len(values) != len(self.records):
+                raise InputError(f"history needs one row of priors an epoch: {len(self.records)} epochs, {values.shape}")
+
+    @classmethod
+    def empty(cls, n_frames: int) -> "PriorHistory":
+        """The history of a method that trains nothing."""
+        nothing = np.zeros((0, n_frames), np.float32)
+        return cls((), nothing, nothing, nothing)
+
+    def __len__(self) -> int:
+        return len(self.records)

@@ -1,0 +1,72 @@
+"""The clicks of a person on one object."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class PointSet:
+    """Positive points (frame, y, x) in whole pixels, and the frames said to show no object.
+
+    coordinates: (P, 3) int64, zero-based columns frame, y, x, no row twice, sorted.
+    absent: sorted frames on which a person said the object is not there.
+
+    >>> PointSet.from_rows([(0, 3, 4)], absent=[1]).frames
+    array([0])
+    """
+
+    coordinates: np.ndarray
+    absent: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.coordinates.ndim != 2 or self.coordinates.shape[1] != 3:
+            raise InputError(f"points must be rows of frame, y, x, got shape {self.coordinates.shape}")
+        if not np.issubdtype(self.coordinates.dtype, np.integer):
+            raise InputError(f"points must be whole pixels, got {self.coordinates.dtype}; round them first")
+        if len(self.coordinates) == 0:
+            raise InputError("at least one point on the object is needed, got none; click on the object once")
+        contradicted = sorted(set(self.absent) & set(self.coordinates[:, 0].tolist()))
+        if contradicted:
+            raise InputError(
+                f"a frame cannot both hold a point and be marked absent: frame {contradicted[0]}; remove one of the two"
+            )
+
+    @classmethod
+    def from_rows(cls, rows: list[tuple[int, int, int]], absent: list[int] | tuple[int, ...] = ()) -> "PointSet":
+        """Sort the rows and check that none stands twice."""
+        coordinates = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
+        unique, counts = np.unique(coordinates, axis=0, return_counts=True)
+        if len(unique) < len(coordinates):
+            frame, y, x = unique[counts > 1][0]
+            raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
+        return cls(coordinates, tuple(sorted(set(absent))))
+
+    @property
+    def frames(self) -> np.ndarray:
+        """(P,) frame of each point."""
+        return self.coordinates[:, 0]
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def check_inside(self, n_frames: int, size: tuple[int, int]) -> None:
+        """Raise InputError for the first point or absent mark outside (n_frames, height, width)."""
+        for frame in self.absent:
+            if not 0 <= frame < n_frames:
+                raise InputError(f"frame {frame} is marked absent but the sequence has frames 0 to {n_frames - 1}")
+        limits = np.array([n_frames, *size])
+        outside = ((self.coordinates < 0) | (self.coordinates >= limits)).any(axis=1)
+        if not outside.any():
+            return
+        frame, y, x = self.coordinates[outside][0]
+        if not 0 <= frame < n_frames:
+            raise InputError(
+                f"point on frame {frame}, but the sequence has frames 0 to {n_frames - 1}; frames count from zero"
+            )
+        raise InputError(
+            f"point y {y}, x {x} on frame {frame} lies outside the {size[0]} x {size[1]} frame (height x width); "
+            "columns are frame, y, x in pixels from zero"
+        )

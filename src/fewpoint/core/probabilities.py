@@ -1,0 +1,25 @@
+"""How sure the network is that each pixel shows the object."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityMaps:
+    """Probability of the object at each pixel.
+
+    values: (T, H, W) float32 or float16 in [0, 1].
+    """
+
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 3 or self.values.dtype.type not in (np.float16, np.float32):
+            raise InputError(
+                f"probabilities must be (T, H, W) float16 or float32, got {self.values.dtype} {self.values.shape}"
+            )
+        if not (self.values.min() >= 0 and self.values.max() <= 1):
+            raise InputError("probabilities must lie in [0, 1] and be finite")

@@ -1,0 +1,16 @@
+"""The one interface that every method implements."""
+
+from typing import Protocol
+
+from fewpoint.core.bound import AreaBound
+from fewpoint.core.points import PointSet
+from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.sequence import ImageSequence
+
+
+class Segmenter(Protocol):
+    """Turns a sequence, points on one object and a bound on its area into masks; never sees the truth."""
+
+    name: str
+
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound, *, seed: int) -> Segmentation: ...

@@ -1,0 +1,82 @@
+"""The frames of one volume or video."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.errors import InputError
+
+PIXEL_TYPES = (np.uint8, np.uint16, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSequence:
+    """Frames of one volume or video, in the pixel type they were stored in.
+
+    frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map.
+    names: one name a frame, used for the files written for it.
+
+    >>> ImageSequence.from_array(np.zeros((3, 4, 5), np.uint8)).shape
+    (3, 4, 5, 1)
+    """
+
+    frames: np.ndarray
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.frames.ndim != 4 or 0 in self.frames.shape:
+            raise InputError(
+                f"frames must be a non-empty (T, H, W, C) array, got shape {self.frames.shape}; "
+                "use ImageSequence.from_array for (T, H, W)"
+            )
+        if self.frames.dtype.type not in PIXEL_TYPES:
+            raise InputError(
+                f"pixels must be uint8, uint16 or float32, got {self.frames.dtype}; convert the array first"
+            )
+        if len(self.names) != len(self.frames):
+            raise InputError(f"each frame needs one name: {len(self.frames)} frames, {len(self.names)} names")
+
+    @classmethod
+    def from_array(cls, frames: np.ndarray) -> "ImageSequence":
+        """Wrap a (T, H, W) or (T, H, W, C) array; names are 0000, 0001, …"""
+        frames = np.asarray(frames)
+        if frames.ndim == 3:
+            frames = frames[..., np.newaxis]
+        frames = _to_pixel_type(frames)
+        return cls(frames, numbered_names(len(frames)))
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        return self.frames.shape
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels."""
+        return self.frames.shape[1:3]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+
+def numbered_names(count: int) -> tuple[str, ...]:
+    """0000, 0001, …: at least four digits, and as many as the last needs.
+
+    >>> numbered_names(2)
+    ('0000', '0001')
+    """
+    digits = max(4, len(str(count - 1)))
+    return tuple(f"{index:0{digits}d}" for index in range(count))
+
+
+def _to_pixel_type(frames: np.ndarray) -> np.ndarray:
+    """Widen to the nearest of uint8, uint16, float32 without losing integers below 2**24."""
+    if frames.dtype.type in (np.uint8, np.uint16):
+        return frames
+    if frames.dtype == bool:
+        return frames.astype(np.uint8) * np.uint8(255)
+    if not np.issubdtype(frames.dtype, np.number) or np.issubdtype(frames.dtype, np.complexfloating):
+        raise InputError(f"pixels must be real numbers, got {frames.dtype}; convert the array first")
+    converted = frames.astype(np.float32, copy=False)
+    if not np.isfinite(converted).all():
+        raise InputError("pixels must be finite, got NaN or infinite values; replace them first")
+    return converted

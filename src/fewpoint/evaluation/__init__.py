@@ -1,0 +1,20 @@
+"""The only place that knows the truth; no method may import it."""
+
+from fewpoint.evaluation.ceiling import best_superpixel_masks, score_ceiling
+from fewpoint.evaluation.metrics import MaskScores, Score, prior_error, score_masks
+from fewpoint.evaluation.phantom import Phantom, make_phantom
+from fewpoint.evaluation.truth import largest_box, paper_bound, true_shares
+
+__all__ = [
+    "MaskScores",
+    "Phantom",
+    "Score",
+    "best_superpixel_masks",
+    "largest_box",
+    "make_phantom",
+    "paper_bound",
+    "prior_error",
+    "score_ceiling",
+    "score_masks",
+    "true_shares",
+]

@@ -1,0 +1,80 @@
+"""How good masks and priors are, given the truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.errors import InputError
+from fewpoint.evaluation.truth import true_shares
+
+
+@dataclass(frozen=True)
+class Score:
+    """F1, precision and recall in [0, 1], and the pixel counts behind them."""
+
+    f1: float
+    precision: float
+    recall: float
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+
+    @classmethod
+    def from_counts(cls, true_positives: int, false_positives: int, false_negatives: int) -> "Score":
+        """F1 = 2 TP / (2 TP + FP + FN), precision = TP / (TP + FP), recall = TP / (TP + FN).
+
+        Nothing to find and nothing found scores 1 on all three; any other ratio 0 / 0 scores 0.
+
+        >>> Score.from_counts(6, 2, 4).precision
+        0.75
+        """
+        counts = (int(true_positives), int(false_positives), int(false_negatives))
+        if sum(counts) == 0:
+            return cls(1.0, 1.0, 1.0, *counts)
+        hits, extra, missed = counts
+        return cls(2 * hits / (2 * hits + extra + missed), _ratio(hits, extra), _ratio(hits, missed), *counts)
+
+
+@dataclass(frozen=True)
+class MaskScores:
+    """Score over all pixels of all frames, and one score a frame."""
+
+    pooled: Score
+    frames: tuple[Score, ...]
+
+
+def score_masks(masks: np.ndarray, truth: np.ndarray) -> MaskScores:
+    """Compare (T, H, W) bool masks with the truth; a frame without object and without mask scores 1.
+
+    >>> score_masks(np.array([[[True, True]]]), np.array([[[True, False]]])).pooled.precision
+    0.5
+    """
+    _check_masks(masks, truth)
+    hits = (masks & truth).sum(axis=(1, 2))
+    extra = (masks & ~truth).sum(axis=(1, 2))
+    missed = (~masks & truth).sum(axis=(1, 2))
+    frames = tuple(Score.from_counts(*counts) for counts in zip(hits, extra, missed, strict=True))
+    return MaskScores(Score.from_counts(hits.sum(), extra.sum(), missed.sum()), frames)
+
+
+def prior_error(priors: np.ndarray, truth: np.ndarray) -> float:
+    """Mean over frames of the absolute difference of (T,) estimated shares and the true ones."""
+    shares = true_shares(truth)
+    if np.shape(priors) != shares.shape:
+        raise InputError(f"one prior a frame is needed: {len(shares)} frames of truth, priors {np.shape(priors)}")
+    return float(np.abs(priors - shares).mean())
+
+
+def _ratio(hits: int, misses: int) -> float:
+    return hits / (hits + misses) if hits + misses else 0.0
+
+
+def _check_masks(masks: np.ndarray, truth: np.ndarray) -> None:
+    if masks.ndim != 3 or masks.shape != truth.shape:
+        raise InputError(
+            f"masks and truth must have one shape (frames, height, width), got masks {masks.shape}, truth {truth.shape}"
+        )
+    if masks.dtype != bool or truth.dtype != bool:
+        raise InputError(
+            f"masks and truth must be bool, got masks {masks.dtype}, truth {truth.dtype}; compare with 0 first"
+        )

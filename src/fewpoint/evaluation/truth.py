@@ -1,0 +1,57 @@
+"""What only the truth can tell: shares, the paper's bound, the box a person would draw."""
+
+import numpy as np
+
+from fewpoint.core import AreaBound
+from fewpoint.errors import InputError
+
+LARGEST_BOUND = 0.99
+
+
+def true_shares(truth: np.ndarray) -> np.ndarray:
+    """(T,) float64 share of each frame that the object covers, from (T, H, W) bool.
+
+    >>> true_shares(np.array([[[True, False]], [[False, False]]])).tolist()
+    [0.5, 0.0]
+    """
+    if truth.ndim != 3 or truth.dtype != bool:
+        raise InputError(f"truth must be (T, H, W) bool, got {truth.dtype} {truth.shape}")
+    return truth.mean(axis=(1, 2))
+
+
+def paper_bound(truth: np.ndarray, eta: float = 1.4) -> AreaBound:
+    """The paper's protocol: eta times the largest true share, at most 0.99."""
+    largest = _largest_share(truth)
+    return AreaBound(min(eta * largest, LARGEST_BOUND), f"{eta:g} x the true maximum")
+
+
+def largest_box(truth: np.ndarray, enlarge: float = 0.1) -> tuple[int, int, int, int, int]:
+    """Frame, y0, x0, y1, x1 (y1 and x1 exclusive) of the box a person would draw where the object is largest.
+
+    enlarge: share by which the tight box grows in height and width, half on each side, rounded outwards and cut
+    at the frame.
+
+    >>> truth = np.zeros((2, 30, 30), bool)
+    >>> truth[1, 10:20, 5:15] = True
+    >>> largest_box(truth)
+    (1, 9, 4, 21, 16)
+    """
+    _largest_share(truth)
+    frame = int(np.argmax(true_shares(truth)))
+    rows, columns = truth[frame].any(axis=1), truth[frame].any(axis=0)
+    (y0, y1), (x0, x1) = (_widen(np.flatnonzero(line), enlarge, len(line)) for line in (rows, columns))
+    return frame, y0, x0, y1, x1
+
+
+def _largest_share(truth: np.ndarray) -> float:
+    largest = float(true_shares(truth).max())
+    if largest == 0:
+        raise InputError("the truth must show the object on at least one frame, got empty masks only")
+    return largest
+
+
+def _widen(occupied: np.ndarray, enlarge: float, limit: int) -> tuple[int, int]:
+    """Start and end of the occupied stretch, grown by the share enlarge and cut to [0, limit]."""
+    start, end = int(occupied[0]), int(occupied[-1]) + 1
+    margin = enlarge * (end - start) / 2
+    return max(0, int(np.floor(start - margin))), min(limit, int(np.ceil(end + margin)))

@@ -1,0 +1,130 @@
+"""Files and folders that are either whole or not there, whenever the process dies."""
+
+import errno
+import json
+import os
+import secrets
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from fewpoint.errors import InputError, OutputError
+
+PARTIAL_SUFFIX = ".partial"
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file beside its place and move it there once it is safely on disk.
+
+    On any failure the earlier file stays as it was. A killed process leaves at most a `*.partial` file behind.
+    """
+    temporary = _name_partial(path)
+    with explaining_write_errors(path):
+        try:
+            write_new(temporary, write)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def write_new(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file that must not exist yet, and wait until it is on disk."""
+    with open(path, "xb") as stream:
+        write(stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Let `fill` write into a new folder beside `folder`, then put it in the place of `folder`."""
+    temporary = _name_partial(folder)
+    with explaining_write_errors(folder):
+        temporary.mkdir()
+        try:
+            fill(temporary)
+            _move_into_place(temporary, folder)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder; one that is not there is fine."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file atomically."""
+    write_atomically(path, lambda stream: stream.write(text.encode("utf-8")))
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file atomically, indented for people."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the path") from error
+    except ValueError as error:
+        raise InputError(f"{path} must be JSON, got {error}; remove it or write it again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} must hold a JSON object, got {type(content).__name__}; write it again")
+    return content
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Write a compressed .npz atomically; the same arrays always give the same bytes."""
+
+    def write(stream: BinaryIO) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
+
+    write_atomically(path, write)
+
+
+@contextmanager
+def explaining_write_errors(path: Path) -> Iterator[None]:
+    """Turn the system's refusal to write into one OutputError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise OutputError(
+                f"the disk is full or the quota spent: {path} could not be written; free some space and run again"
+            ) from error
+        raise OutputError(f"cannot write {path}: {error.strerror or error}; give a folder you can write to") from error
+
+
+def _name_partial(path: Path) -> Path:
+    return path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL_SUFFIX}")
+
+
+def _move_into_place(temporary: Path, folder: Path) -> None:
+    """A folder cannot be renamed over a filled one, so the earlier one steps aside first."""
+    if not folder.exists():
+        os.rename(temporary, folder)
+        return
+    earlier = _name_partial(folder)
+    os.rename(folder, earlier)
+    try:
+        os.rename(temporary, folder)
+    except BaseException:
+        os.rename(earlier, folder)
+        raise
+    shutil.rmtree(earlier, ignore_errors=True)

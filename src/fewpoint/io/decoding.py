@@ -1,0 +1,194 @@
+"""One file -> one array, exactly as stored; a truncated or damaged file is an error, never grey pixels."""
+
+import logging
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewpoint.errors import FewpointError, InputError
+
+if TYPE_CHECKING:
+    from PIL import Image
+    from tifffile import TiffFile
+
+# tifffile logs what it stumbles over; without a handler Python prints that beside our one-line error.
+logging.getLogger("tifffile").addHandler(logging.NullHandler())
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PNG_BIT_DEPTH_OFFSET = 24
+ZIP_SIGNATURE = b"PK"
+
+
+@contextmanager
+def explaining_read_errors(path: Path) -> Iterator[None]:
+    """Turn whatever a decoder raises into one InputError that names the file.
+
+    Decoders raise RuntimeError, SyntaxError, struct.error and more on damaged files, hence the wide net.
+    """
+    try:
+        yield
+    except (FewpointError, MemoryError):
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {_one_line(error.strerror or error)}; {_remedy(error)}") from error
+    except Exception as error:
+        raise InputError(f"cannot read {path}: {_one_line(error)}; {_remedy(error)}") from error
+
+
+def check_exists(path: Path) -> None:
+    """Raise InputError where there is neither a file nor a folder."""
+    with explaining_read_errors(path):
+        if not path.exists():
+            raise InputError(f"{path} does not exist; check the path")
+
+
+def decode_image(path: Path) -> np.ndarray:
+    """Read one PNG or JPEG as (H, W, 1) or (H, W, 3) uint8 or uint16, without its alpha channel."""
+    with explaining_read_errors(path):
+        return _decode_16_bit_png(path) if _is_16_bit_png(path) else _decode_8_bit(path)
+
+
+def decode_tiff(path: Path) -> np.ndarray:
+    """Read all pages of a TIFF as (T, H, W, C), without an alpha channel; pages of unlike shape are an error."""
+    import tifffile
+
+    with explaining_read_errors(path), tifffile.TiffFile(path) as tiff:
+        _check_complete(tiff)
+        _check_pages_alike(tiff, path)
+        series = tiff.series[0]
+        frames = _order_axes(series.asarray(), series.axes, path)
+        return _to_colour_samples(frames, tiff)
+
+
+def load_array(path: Path, key: str) -> np.ndarray:
+    """Load a .npy as a memory map, or from a .npz the array called `key` or else the only one there is."""
+    with _explaining_numpy_errors(path), open(path, "rb") as stream:
+        if stream.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        stream.seek(0)  # numpy leaves a damaged archive open when it is given the path
+        with np.load(stream, allow_pickle=False) as archive:
+            return archive[_choose_array(archive.files, key, path)]
+
+
+def _one_line(reason: object) -> str:
+    return " ".join(str(reason).split())[:200] or type(reason).__name__
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, PermissionError):
+        return "make it readable"
+    return "it may be truncated or damaged, export or copy it again"
+
+
+def _is_16_bit_png(path: Path) -> bool:
+    with open(path, "rb") as stream:
+        start = stream.read(PNG_BIT_DEPTH_OFFSET + 1)
+    return start.startswith(PNG_SIGNATURE) and start[PNG_BIT_DEPTH_OFFSET:] == b"\x10"
+
+
+def _decode_16_bit_png(path: Path) -> np.ndarray:
+    """Pillow would reduce 16-bit colour to 8 bits."""
+    import imagecodecs
+
+    pixels = imagecodecs.png_decode(path.read_bytes())
+    if pixels.ndim == 2:
+        return pixels[..., np.newaxis]
+    has_alpha = pixels.shape[-1] in (2, 4)
+    return pixels[..., :-1] if has_alpha else pixels
+
+
+def _decode_8_bit(path: Path) -> np.ndarray:
+    from PIL import Image
+
+    with Image.open(path, formats=("PNG", "JPEG")) as image:
+        pixels = np.asarray(_to_grey_or_colour(image))
+    return pixels if pixels.ndim == 3 else pixels[..., np.newaxis]
+
+
+def _to_grey_or_colour(image: "Image.Image") -> "Image.Image":
+    """Expand one bit to 0 and 255 and a palette to its colours; drop alpha."""
+    if image.mode in ("L", "RGB"):
+        return image
+    return image.convert("L" if image.mode in ("1", "LA") else "RGB")
+
+
+def _check_complete(tiff: "TiffFile") -> None:
+    """Where pages or strips lie past the end of the file, tifffile leaves them out or fills in zeros."""
+    handle = tiff.filehandle
+    handle.seek(tiff.pages.next_page_offset)
+    if handle.read(tiff.tiff.offsetsize) != bytes(tiff.tiff.offsetsize):
+        raise ValueError(f"the file ends after page {len(tiff.pages)} although more follow")
+    for index, page in enumerate(tiff.pages):
+        ends = [start + length for start, length in zip(page.dataoffsets, page.databytecounts, strict=True)]
+        if not ends or max(ends) > handle.size:
+            raise ValueError(f"the file ends before the pixels of page {index}")
+
+
+def _check_pages_alike(tiff: "TiffFile", path: Path) -> None:
+    """tifffile puts pages that differ in shape or type into several series."""
+    if len(tiff.series) == 1:
+        return
+    first = tiff.pages[0]
+    for index, page in enumerate(tiff.pages):
+        if (page.shape, page.dtype) != (first.shape, first.dtype):
+            raise InputError(
+                f"all pages of {path} must have one size and pixel type, page 0 is {first.dtype} {first.shape} and "
+                f"page {index} is {page.dtype} {page.shape}; save them as separate stacks"
+            )
+    raise InputError(f"{path} must hold one stack, it holds {len(tiff.series)} images; save each to its own file")
+
+
+def _order_axes(array: np.ndarray, axes: str, path: Path) -> np.ndarray:
+    """Order a TIFF series as (T, H, W, C); S and C are channels, every other axis beside Y and X counts frames."""
+    lengths = dict(enumerate(array.shape))
+    frames = [i for i, axis in enumerate(axes) if axis not in "YXSC" and lengths[i] > 1]
+    channels = [i for i, axis in enumerate(axes) if axis in "SC" and lengths[i] > 1]
+    if len(frames) > 1 or len(channels) > 1 or "Y" not in axes or "X" not in axes:
+        raise InputError(
+            f"{path} must hold one stack of frames, got axes {axes} of shape {array.shape}; save one volume a file"
+        )
+    plane = [axes.index("Y"), axes.index("X")]
+    single = [i for i in lengths if i not in (*frames, *plane, *channels)]
+    count = lengths[frames[0]] if frames else 1
+    ordered = array.transpose([*single, *frames, *plane, *channels])
+    return ordered.reshape(count, lengths[plane[0]], lengths[plane[1]], -1)
+
+
+def _to_colour_samples(frames: np.ndarray, tiff: "TiffFile") -> np.ndarray:
+    """Drop the alpha sample, look up a palette.
+
+    MINISWHITE is left as stored: tifffile itself writes boolean masks so, without turning them over.
+    """
+    page = tiff.pages[0]
+    if page.colormap is not None and frames.shape[-1] == 1:
+        palette = (page.colormap.T >> 8).astype(np.uint8)
+        return palette[frames[..., 0]]
+    has_alpha = bool(page.extrasamples) and page.extrasamples[-1] in (1, 2)
+    return frames[..., :-1] if has_alpha and frames.shape[-1] == page.samplesperpixel else frames
+
+
+@contextmanager
+def _explaining_numpy_errors(path: Path) -> Iterator[None]:
+    """NumPy's own text advises to allow pickled objects, which would run code from the file."""
+    with explaining_read_errors(path):
+        try:
+            yield
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise InputError(
+                f"{path} must hold a numeric NumPy array, but it is empty, truncated, damaged or holds Python objects; "
+                "write it again with numpy.save or numpy.savez"
+            ) from error
+
+
+def _choose_array(names: list[str], key: str, path: Path) -> str:
+    if key in names:
+        return key
+    if len(names) != 1:
+        found = ", ".join(names) or "none"
+        raise InputError(f"{path} must hold one array or one called {key}, it holds: {found}; rename or remove some")
+    return names[0]

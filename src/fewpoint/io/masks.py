@@ -1,0 +1,62 @@
+"""One mask a frame."""
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.errors import InputError, RunConflictError
+from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
+from fewpoint.io.stacks import read_stack
+
+MASKS_FOLDER = "masks"
+TRUTH_FOLDER = "ground_truth-frames"
+
+
+def read_masks(path: str | Path) -> np.ndarray:
+    """Read masks as (T, H, W) bool; a pixel that is not zero in any channel shows the object.
+
+    path: a run folder, a dataset folder, a folder of images, a TIFF stack, or a .npy or .npz.
+    """
+    stack, _ = read_stack(Path(path), subfolders=(MASKS_FOLDER, TRUTH_FOLDER), key="masks")
+    return (stack != 0).any(axis=-1)
+
+
+def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None:
+    """Write (T, H, W) bool masks as `<name>.png` with pixels 0 and 255.
+
+    The folder appears under its name only when it is complete; an earlier one that holds nothing but PNG files is
+    replaced.
+    """
+    _check_names(names, len(masks))
+    _refuse_foreign(folder)
+
+    def fill(temporary: Path) -> None:
+        for name, mask in zip(names, masks, strict=True):
+            data = _encode_mask(mask)
+            write_new(temporary / f"{name}.png", lambda stream, data=data: stream.write(data))
+
+    replace_folder(folder, fill)
+
+
+def _encode_mask(mask: np.ndarray) -> bytes:
+    from PIL import Image
+
+    stream = BytesIO()
+    Image.fromarray(mask.astype(np.uint8) * np.uint8(255)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _check_names(names: tuple[str, ...], count: int) -> None:
+    if len(names) != count or len(set(names)) != count:
+        raise InputError(f"each mask needs its own name: {count} masks, {len(set(names))} different names")
+    for name in names:
+        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+            raise InputError(f"a frame's name must be usable as a file name, got {name!r}; rename the frame")
+
+
+def _refuse_foreign(folder: Path) -> None:
+    with explaining_write_errors(folder):
+        is_ours = not folder.exists() or (folder.is_dir() and all(entry.suffix == ".png" for entry in folder.iterdir()))
+    if not is_ours:
+        raise RunConflictError(f"{folder} must hold nothing but masks to be replaced; give another folder")

@@ -1,0 +1,237 @@
+"""The run folder: who made it, one artefact a stage, the result.
+
+manifest.json        the run's identity, its state, whatever the run adds
+stages/              one artefact a stage, so that a killed run goes on where it stopped
+masks/<name>.png     the result, with probabilities.npz, priors.csv and history.csv
+.lock                held while a process works here; the system lets go of it when the process dies
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewpoint.core.probabilities import ProbabilityMaps
+from fewpoint.core.segmentation import Segmentation
+from fewpoint.errors import InputError, OutputError, RunConflictError
+from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
+from fewpoint.io.decoding import load_array
+from fewpoint.io.masks import MASKS_FOLDER, write_masks
+from fewpoint.io.tables import write_history, write_priors
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+MANIFEST_FILE = "manifest.json"
+MANIFEST_FORMAT = "fewpoint run"
+LOCK_FILE = ".lock"
+STAGES_FOLDER = "stages"
+PROBABILITIES_FILE = "probabilities.npz"
+PRIORS_FILE = "priors.csv"
+HISTORY_FILE = "history.csv"
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """What a result depends on; two runs with equal identities give the same result.
+
+    sequence, points, settings: hashes. bound: the bound as text.
+    """
+
+    version: str
+    method: str
+    sequence: str
+    points: str
+    bound: str
+    settings: str
+    seed: int
+
+
+# What the user calls each part; {then} and {now} are shown where the value means something to a person.
+PART_NAMES = {
+    "version": "fewpoint version ({then}, now {now})",
+    "method": "method ({then}, now {now})",
+    "sequence": "input frames or their names",
+    "points": "points",
+    "bound": "area bound ({then}, now {now})",
+    "settings": "settings",
+    "seed": "seed ({then}, now {now})",
+}
+
+
+class RunFolder:
+    """A folder that belongs to one run and, while open, to one process.
+
+    with RunFolder.open("out", identity) as run:
+        write_arrays(run.artefact("superpixels.npz"), arrays)
+        run.write_manifest("finished", {"seconds": 12.5})
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any], lock: "BaseFileLock") -> None:
+        self.path = path
+        self._manifest = manifest
+        self._lock = lock
+
+    @classmethod
+    def open(cls, path: str | Path, identity: RunIdentity) -> "RunFolder":
+        """Create a run folder, or go on with one of the same identity; refuse any other folder untouched."""
+        path = Path(path)
+        _refuse_foreign(path)
+        with explaining_write_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+        lock = _acquire(path)
+        try:
+            run = cls(path, _agree_on_manifest(path, identity), lock)
+            run.clean_stale()
+            with explaining_write_errors(path):
+                (path / STAGES_FOLDER).mkdir(exist_ok=True)
+            return run
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """A copy of what manifest.json holds."""
+        return dict(self._manifest)
+
+    @property
+    def finished(self) -> bool:
+        return self._manifest["state"] == "finished"
+
+    def artefact(self, name: str) -> Path:
+        """Where a stage keeps its artefact."""
+        return self.path / STAGES_FOLDER / name
+
+    def write_manifest(self, state: str, extra: dict[str, Any]) -> None:
+        """Record the state, "running" or "finished", and add `extra` to what was recorded before."""
+        reserved = sorted(extra.keys() & {"format", "identity", "state"})
+        if reserved:
+            raise OutputError(f"a manifest's own entries cannot be replaced, got {', '.join(reserved)}; rename them")
+        manifest = {**self._manifest, **extra, "state": state}
+        write_json(self.path / MANIFEST_FILE, manifest)
+        self._manifest = manifest
+
+    def clean_stale(self) -> None:
+        """Remove what killed writes left behind."""
+        with explaining_write_errors(self.path):
+            for leftover in list(self.path.rglob(f"*{PARTIAL_SUFFIX}")):
+                remove(leftover)
+
+    def close(self) -> None:
+        """Let go of the folder.
+
+        The empty lock file stays: removing it would let a process that has it open and one that makes a new one both
+        believe that the folder is theirs.
+        """
+        self._lock.release()
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def save_segmentation(segmentation: Segmentation, folder: Path) -> Path:
+    """Write a result into a new or empty folder; where that fails, the folder is left empty."""
+    if _list_entries(folder):
+        raise RunConflictError(f"{folder} must be new or empty, it holds files; give another folder")
+    with explaining_write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        write_result(segmentation, folder)
+    except BaseException:
+        for entry in folder.iterdir():
+            remove(entry)
+        raise
+    return folder
+
+
+def write_result(segmentation: Segmentation, folder: Path) -> None:
+    """Write masks, probabilities, priors and history into a folder, replacing those of an earlier write."""
+    arrays = {
+        "probabilities": segmentation.probabilities.values.astype(np.float16),
+        "names": np.array(segmentation.names),
+    }
+    write_arrays(folder / PROBABILITIES_FILE, arrays)
+    write_priors(segmentation.priors, folder / PRIORS_FILE)
+    write_history(segmentation.history, folder / HISTORY_FILE)
+    write_masks(segmentation.masks, segmentation.names, folder / MASKS_FOLDER)
+
+
+def load_probabilities(path: str | Path) -> ProbabilityMaps:
+    """Read the probabilities of a result, given its folder or its probabilities.npz."""
+    path = Path(path)
+    if path.is_dir():
+        path = path / PROBABILITIES_FILE
+    if not path.is_file():
+        raise InputError(f"{path} does not exist; give the folder of a finished run")
+    return ProbabilityMaps(load_array(path, "probabilities"))
+
+
+def _list_entries(folder: Path) -> list[Path]:
+    """What a folder holds; nothing where there is none."""
+    with explaining_write_errors(folder):
+        if not folder.exists():
+            return []
+        if not folder.is_dir():
+            raise OutputError(f"the output must be a folder, {folder} is a file; give another --out")
+        return list(folder.iterdir())
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a file, and a folder that holds anything but has no manifest of ours."""
+    strangers = [entry for entry in _list_entries(path) if entry.name != LOCK_FILE and entry.suffix != PARTIAL_SUFFIX]
+    if strangers and _read_manifest(path) is None:
+        raise RunConflictError(f"{path} is not empty and not a fewpoint run folder; give another --out")
+
+
+def _read_manifest(path: Path) -> dict[str, Any] | None:
+    """The manifest, or None where there is none or it is not ours."""
+    try:
+        manifest = read_json(path / MANIFEST_FILE)
+    except InputError:
+        return None
+    is_ours = manifest.get("format") == MANIFEST_FORMAT and "state" in manifest
+    return manifest if is_ours and isinstance(manifest.get("identity"), dict) else None
+
+
+def _agree_on_manifest(path: Path, identity: RunIdentity) -> dict[str, Any]:
+    """The manifest that is there if it is of the same run, else a new one; runs under the lock."""
+    _refuse_foreign(path)
+    manifest = _read_manifest(path)
+    if manifest is None:
+        manifest = {"format": MANIFEST_FORMAT, "state": "running", "identity": asdict(identity)}
+        write_json(path / MANIFEST_FILE, manifest)
+        return manifest
+    different = _list_differences(manifest["identity"], asdict(identity))
+    if different:
+        raise RunConflictError(
+            f"{path} belongs to another run with different {', '.join(different)}; give another --out"
+        )
+    return manifest
+
+
+def _list_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    return [
+        PART_NAMES[part].format(then=then.get(part), now=value)
+        for part, value in now.items()
+        if then.get(part) != value
+    ]
+
+
+def _acquire(path: Path) -> "BaseFileLock":
+    import filelock
+
+    lock = filelock.FileLock(path / LOCK_FILE, thread_local=False)
+    with explaining_write_errors(path):
+        try:
+            lock.acquire(blocking=False)
+        except filelock.Timeout:
+            raise RunConflictError(f"another process works in {path}; wait for it or give another --out") from None
+    return lock

@@ -1,0 +1,138 @@
+"""A file or a folder -> one (T, H, W, C) array with a name for each frame."""
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.core.sequence import numbered_names
+from fewpoint.errors import InputError
+from fewpoint.io.decoding import check_exists, decode_image, decode_tiff, explaining_read_errors, load_array
+
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg")
+TIFF_SUFFIXES = (".tif", ".tiff")
+NUMPY_SUFFIXES = (".npy", ".npz")
+FRAME_SUFFIXES = PICTURE_SUFFIXES + TIFF_SUFFIXES
+
+
+def read_stack(path: Path, *, subfolders: tuple[str, ...], key: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Read all frames at a path, and their names.
+
+    subfolders: folders inside `path` that hold the frames where `path` has one of them.
+    key: name of the array in a .npz that holds several.
+    """
+    check_exists(path)
+    if path.is_dir():
+        return _read_folder(next((path / name for name in subfolders if (path / name).is_dir()), path))
+    suffix = path.suffix.lower()
+    if suffix in TIFF_SUFFIXES:
+        frames = decode_tiff(path)
+    elif suffix in NUMPY_SUFFIXES:
+        frames = _check_array(load_array(path, key), path)
+    else:
+        raise InputError(_describe_unsupported(path))
+    return _to_native(frames), numbered_names(len(frames))
+
+
+def natural_order(name: str) -> tuple[tuple[int | str, ...], str]:
+    """Sort key under which numbers inside names count as numbers.
+
+    >>> sorted(["f10", "f2", "f1"], key=natural_order)
+    ['f1', 'f2', 'f10']
+    """
+    parts = re.split(r"([0-9]+)", name.casefold())
+    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts)), name
+
+
+def stack_frames(frames: Iterable[tuple[str, np.ndarray]], count: int) -> np.ndarray:
+    """Stack (name, (H, W, C)) frames of one size and type; grey ones among colour ones are widened to colour."""
+    stack, first = None, ""
+    for index, (name, frame) in enumerate(frames):
+        if stack is None:
+            stack, first = np.empty((count, *frame.shape), frame.dtype), name
+        _check_alike(stack, first, frame, name)
+        if (stack.shape[-1], frame.shape[-1]) == (1, 3):
+            stack = np.repeat(stack, 3, axis=-1)
+        stack[index] = frame  # a grey (H, W, 1) frame spreads over the three channels
+    return stack
+
+
+def _read_folder(folder: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    paths = _list_frames(folder)
+    names = tuple(path.stem for path in paths)
+    for earlier, later in pairwise(paths):
+        if earlier.stem == later.stem:
+            raise InputError(
+                f"each frame needs its own name, but {folder} has {earlier.name} and {later.name}; remove one"
+            )
+    frames = stack_frames(((path.name, _decode_frame(path)) for path in paths), len(paths))
+    return _to_native(frames), names
+
+
+def _list_frames(folder: Path) -> list[Path]:
+    with explaining_read_errors(folder):
+        entries = [entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")]
+    paths = [entry for entry in entries if entry.suffix.lower() in FRAME_SUFFIXES]
+    if not paths:
+        raise InputError(
+            f"no frames in {folder}: looked for files ending in {', '.join(FRAME_SUFFIXES)}; "
+            "give the folder that holds the frames themselves"
+        )
+    return sorted(paths, key=lambda path: (natural_order(path.stem), path.name))
+
+
+def _decode_frame(path: Path) -> np.ndarray:
+    if path.suffix.lower() in PICTURE_SUFFIXES:
+        return decode_image(path)
+    pages = decode_tiff(path)
+    if len(pages) > 1:
+        raise InputError(
+            f"a TIFF in a folder of frames must hold one frame, {path} holds {len(pages)}; give that file itself"
+        )
+    return pages[0]
+
+
+def _check_alike(stack: np.ndarray, first: str, frame: np.ndarray, name: str) -> None:
+    size, other = stack.shape[1:3], frame.shape[:2]
+    if size != other:
+        raise InputError(
+            f"all frames must have one size (height x width), {first} is {size[0]} x {size[1]} and {name} is "
+            f"{other[0]} x {other[1]}; resize or remove the odd ones"
+        )
+    if stack.dtype != frame.dtype:
+        raise InputError(
+            f"all frames must have one pixel type, {first} is {stack.dtype} and {name} is {frame.dtype}; "
+            "convert them to one bit depth"
+        )
+    channels = {stack.shape[-1], frame.shape[-1]}
+    if len(channels) > 1 and channels != {1, 3}:
+        raise InputError(
+            f"all frames must be grey or colour, {first} has {stack.shape[-1]} channels and {name} has "
+            f"{frame.shape[-1]}; convert them to one kind"
+        )
+
+
+def _check_array(array: np.ndarray, path: Path) -> np.ndarray:
+    if array.ndim not in (3, 4) or 0 in array.shape:
+        raise InputError(
+            f"the array in {path} must be (T, H, W) or (T, H, W, C) and not empty, got shape {array.shape}; reshape it"
+        )
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"the array in {path} must hold real numbers, got {array.dtype}; convert it to uint8")
+    return array if array.ndim == 4 else array[..., np.newaxis]
+
+
+def _to_native(frames: np.ndarray) -> np.ndarray:
+    """Big-endian files give arrays that few libraries take."""
+    return frames if frames.dtype.isnative else frames.astype(frames.dtype.newbyteorder("="))
+
+
+def _describe_unsupported(path: Path) -> str:
+    if path.suffix.lower() in PICTURE_SUFFIXES:
+        return f"{path} is one frame; give the folder that holds all frames"
+    return (
+        f"{path} is of no supported kind; give a folder of {', '.join(FRAME_SUFFIXES)} frames "
+        f"or a {', '.join(TIFF_SUFFIXES + NUMPY_SUFFIXES)} file"
+    )

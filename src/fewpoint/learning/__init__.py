@@ -1,0 +1,1 @@
+"""From points to probabilities: the PU risk, the prior filter, the three phases."""

@@ -1,0 +1,45 @@
+"""Random changes of frames that leave the object where it is, as torch operations on the device."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from fewpoint.learning.settings import AugmentationSettings
+
+
+def augment_frames(frames: Tensor, settings: AugmentationSettings, generator: torch.Generator) -> Tensor:
+    """A random combination of gamma contrast, bilateral blur and Gaussian noise; frames (B, C, h, w) in [0, 1]."""
+    batch = len(frames)
+    draws = torch.rand(3, 2, batch, 1, 1, 1, generator=generator, device=frames.device)
+    chosen = (draws[:, 0] < settings.probability).float()
+    strength = draws[:, 1]
+    exponent = torch.exp(chosen[0] * (2 * strength[0] - 1) * math.log(settings.gamma))
+    frames = frames.clamp(0, 1) ** exponent
+    frames = torch.lerp(frames, blur_bilaterally(frames, settings.blur), chosen[1] * strength[1])
+    noise = torch.randn(frames.shape, generator=generator, device=frames.device)
+    return frames + chosen[2] * strength[2] * settings.noise * noise
+
+
+def blur_bilaterally(frames: Tensor, deviation: float) -> Tensor:
+    """Mean over the 3x3 neighbourhood, weighted by nearness and by likeness of intensity."""
+    total, weight = torch.zeros_like(frames), torch.zeros_like(frames[:, :1])
+    padded = torch.nn.functional.pad(frames, (1, 1, 1, 1), mode="replicate")
+    height, width = frames.shape[2:]
+    for dy in range(3):
+        for dx in range(3):
+            shifted = padded[:, :, dy : dy + height, dx : dx + width]
+            distance = (shifted - frames).square().sum(1, keepdim=True)
+            nearness = math.exp(-0.5 * ((dy - 1) ** 2 + (dx - 1) ** 2))
+            share = nearness * torch.exp(-0.5 * distance / deviation**2)
+            total, weight = total + share * shifted, weight + share
+    return total / weight
+
+
+def flip_randomly(frames: Tensor, labels: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Mirror each frame and its labels together, along either axis with probability one half."""
+    flags = torch.rand(2, len(frames), generator=generator, device=frames.device) < 0.5
+    for axis, flag in zip((-1, -2), flags, strict=True):
+        frames = torch.where(flag[:, None, None, None], frames.flip(axis), frames)
+        labels = torch.where(flag[:, None, None], labels.flip(axis), labels)
+    return frames, labels

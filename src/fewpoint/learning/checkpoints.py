@@ -1,0 +1,58 @@
+"""Learning to and from one file, so that a killed run goes on from its last epoch."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO
+
+import torch
+from torch import Tensor
+
+from fewpoint.core import EpochRecord
+from fewpoint.learning.phases import Learning, Progress
+from fewpoint.learning.stopping import StopState
+from fewpoint.learning.unscented import Gaussian
+
+
+def save_learning(learning: Learning, file: BinaryIO) -> None:
+    """Write all that is needed to go on; tensors and plain values only, so that loading runs no code."""
+    payload = {
+        "trainer": learning.trainer.state_dict(),
+        "progress": _pack(learning.progress),
+        "remembered": learning.remembered,
+    }
+    torch.save(payload, file)
+
+
+def load_learning(learning: Learning, path: Path) -> None:
+    """Put a freshly started learning where the file's was."""
+    payload = torch.load(path, map_location="cpu", weights_only=True)
+    learning.trainer.load_state_dict(payload["trainer"])
+    learning.progress = _unpack(payload["progress"])
+    learning.remembered = payload["remembered"]
+
+
+def _pack(progress: Progress) -> dict:
+    return {
+        "phase": progress.phase,
+        "phase_epoch": progress.phase_epoch,
+        "mean": torch.from_numpy(progress.state.mean),
+        "covariance": torch.from_numpy(progress.state.covariance),
+        "priors": torch.from_numpy(progress.priors),
+        "stop": asdict(progress.stop),
+        "selected_epoch": progress.selected_epoch,
+        "records": [asdict(record) for record in progress.records],
+        "rows": [tuple(torch.from_numpy(values) for values in row) for row in progress.rows],
+    }
+
+
+def _unpack(packed: dict[str, Tensor | dict | list]) -> Progress:
+    return Progress(
+        phase=packed["phase"],
+        phase_epoch=packed["phase_epoch"],
+        state=Gaussian(packed["mean"].numpy(), packed["covariance"].numpy()),
+        priors=packed["priors"].numpy(),
+        stop=StopState(**packed["stop"]),
+        selected_epoch=packed["selected_epoch"],
+        records=tuple(EpochRecord(**record) for record in packed["records"]),
+        rows=tuple(tuple(values.numpy() for values in row) for row in packed["rows"]),
+    )

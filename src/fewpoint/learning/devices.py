@@ -1,0 +1,26 @@
+"""Which device to compute on."""
+
+import torch
+
+from fewpoint.errors import DeviceError
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def choose_device(name: str) -> torch.device:
+    """The device asked for, or with "auto" the fastest there is."""
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        name = next(kind for kind in ("cuda", "mps", "cpu") if available[kind])
+    if name not in available:
+        raise DeviceError(f"device must be one of {', '.join(DEVICES)}, got {name}")
+    if not available[name]:
+        raise DeviceError(f"device {name} is not available on this machine; use --device auto or cpu")
+    return torch.device(name)
+
+
+def describe_device(device: torch.device) -> str:
+    """One line for the manifest and the report."""
+    if device.type == "cuda":
+        return f"cuda ({torch.cuda.get_device_name(device)})"
+    return f"{device.type} ({torch.get_num_threads()} threads)" if device.type == "cpu" else device.type

@@ -1,0 +1,263 @@
+"""The three phases of learning: warm-up, estimation of the priors, and training with the priors found."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from fewpoint.core import AreaBound, EpochFinished, EpochRecord, Listener, Message, PriorEstimate, PriorHistory
+from fewpoint.learning.prediction import pool_probabilities, predict_logits
+from fewpoint.learning.priors import estimate_from, initial_state, update_priors
+from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
+from fewpoint.learning.stopping import StopState, update_stop
+from fewpoint.learning.training import StepMeans, Trainer
+from fewpoint.learning.unscented import Gaussian
+
+WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The settings that the phases need."""
+
+    phases: PhaseSettings
+    priors: PriorSettings
+    stopping: StoppingSettings
+
+    @property
+    def most_epochs(self) -> int:
+        return self.phases.warmup_epochs + self.phases.estimation_epochs + self.phases.final_epochs
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What the network, after an epoch, says of the frames: one prediction of all superpixels, summed up.
+
+    observed: (T,) mean of f ** gamma. share: (T,) share of the frame at 0.5 or above.
+    """
+
+    observed: np.ndarray
+    share: np.ndarray
+    negative_variance: float
+    click_probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """How far learning has come after some epoch; with the trainer's state, all that is needed to go on.
+
+    phase, phase_epoch: the phase the next epoch belongs to, and how many of its epochs are over.
+    state: of the prior filter. priors: (T,) those of the next epoch. selected_epoch: see PriorHistory.
+    rows: the (T,) priors, observations and shares of each finished epoch.
+    """
+
+    phase: str
+    phase_epoch: int
+    state: Gaussian
+    priors: np.ndarray
+    stop: StopState
+    selected_epoch: int
+    records: tuple[EpochRecord, ...]
+    rows: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+
+    @property
+    def epoch(self) -> int:
+        return len(self.records)
+
+    def history(self, n_frames: int) -> PriorHistory:
+        if not self.rows:
+            return PriorHistory.empty(n_frames)
+        priors, observed, share = (np.array(column, np.float32) for column in zip(*self.rows, strict=True))
+        return PriorHistory(self.records, priors, observed, share, self.selected_epoch)
+
+
+@dataclass(eq=False)
+class Learning:
+    """A trainer with the progress it made and the state remembered from the start of the stopping window."""
+
+    trainer: Trainer
+    bound: AreaBound
+    schedule: Schedule
+    progress: Progress
+    remembered: dict | None = None
+
+    @classmethod
+    def start(cls, trainer: Trainer, bound: AreaBound, schedule: Schedule) -> "Learning":
+        n_frames = trainer.samples.n_frames
+        state = initial_state(n_frames, bound, schedule.priors)
+        progress = Progress(DONE, 0, state, state.mean, StopState(), 0, (), ())
+        learning = cls(trainer, bound, schedule, progress)
+        learning._enter(WARM_UP)
+        return learning
+
+    def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
+        """Learn to the end, telling the listener and saving after each epoch."""
+        while self.progress.phase != DONE:
+            self.run_epoch()
+            listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
+            if self._never_stopped():
+                listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
+            save(self)
+
+    def run_epoch(self) -> None:
+        """Train one epoch, observe, and take the steps of the phase."""
+        progress = self.progress
+        priors = torch.from_numpy(self._usable(progress.priors)).float()
+        means = self.trainer.run_epoch(priors, self._rates())
+        observation = observe(self.trainer, self.schedule.priors.gamma)
+        self._append(means, observation)
+        if progress.phase == ESTIMATION:
+            self._estimate(observation)
+        self._advance()
+
+    def priors(self) -> PriorEstimate:
+        """The estimate for the user: the filter's where it ran, the prediction's own share otherwise."""
+        samples = self.trainer.samples
+        observed = self.progress.rows[-1][1] if self.progress.rows else self.progress.priors
+        if self.schedule.phases.estimation_epochs:
+            return estimate_from(self.progress.state, observed, samples.absent, self.bound)
+        share = self.progress.rows[-1][2] if self.progress.rows else self.progress.priors
+        return PriorEstimate(np.where(samples.absent, 0.0, share), np.abs(share - observed), observed)
+
+    def _usable(self, priors: np.ndarray) -> np.ndarray:
+        return np.where(self.trainer.samples.absent, 0.0, priors)
+
+    def _rates(self) -> list[float]:
+        """The learning rate of each step of the coming epoch."""
+        phases, steps = self.schedule.phases, self.trainer.steps_per_epoch
+        rates = {WARM_UP: phases.warmup_rate, ESTIMATION: phases.estimation_rate, FINAL: phases.final_rate}
+        rate = rates[self.progress.phase]
+        if self.progress.phase != WARM_UP or phases.schedule == "constant":
+            return [rate] * steps
+        first, total = self.progress.phase_epoch * steps, phases.warmup_epochs * steps
+        return [one_cycle(rate, first + step, total) for step in range(steps)]
+
+    def _append(self, means: StepMeans, observation: Observation) -> None:
+        progress = self.progress
+        used = self._usable(progress.priors)
+        record = EpochRecord(
+            epoch=progress.epoch + 1,
+            phase=progress.phase,
+            loss=means.loss,
+            positive_risk=means.positive_risk,
+            negative_risk=means.negative_risk,
+            ascent_share=means.ascent_share,
+            click_probability=observation.click_probability,
+            mean_prior=float(used.mean()),
+            negative_variance=observation.negative_variance,
+            largest_positive_share=float(observation.share.max()),
+        )
+        self.progress = replace(
+            progress,
+            phase_epoch=progress.phase_epoch + 1,
+            records=(*progress.records, record),
+            rows=(*progress.rows, (used, observation.observed, observation.share)),
+        )
+
+    def _estimate(self, observation: Observation) -> None:
+        """Update the filter and the stopping rule; remember the state where a streak begins."""
+        progress, schedule = self.progress, self.schedule
+        epoch = progress.phase_epoch
+        state = update_priors(
+            progress.state,
+            observation.observed,
+            epoch - 1,
+            schedule.phases.estimation_epochs,
+            self.bound,
+            schedule.priors,
+        )
+        record = progress.records[-1]
+        stop = update_stop(
+            progress.stop,
+            epoch,
+            record.negative_variance,
+            record.largest_positive_share,
+            self.bound.fraction,
+            schedule.stopping,
+        )
+        record = replace(record, stop_streak=stop.streak, stopped=stop.halted)
+        self.progress = replace(
+            progress, state=state, priors=state.mean, stop=stop, records=(*progress.records[:-1], record)
+        )
+        if stop.streak == 1:
+            self._remember()
+
+    def _remember(self) -> None:
+        weights = {name: value.clone() for name, value in self.trainer.network.state_dict().items()}
+        state = self.progress.state
+        self.remembered = {
+            "weights": weights,
+            "mean": torch.from_numpy(state.mean),
+            "covariance": torch.from_numpy(state.covariance),
+            "epoch": self.progress.epoch,
+        }
+
+    def _advance(self) -> None:
+        """Enter the next phase when this one is over."""
+        progress, phases = self.progress, self.schedule.phases
+        if progress.phase == WARM_UP and progress.phase_epoch == phases.warmup_epochs:
+            self._enter(ESTIMATION)
+        elif progress.phase == ESTIMATION and progress.stop.halted:
+            self._return_to_remembered()
+            self._enter(FINAL)
+        elif progress.phase == ESTIMATION and progress.phase_epoch == phases.estimation_epochs:
+            self.progress = replace(progress, selected_epoch=progress.epoch)
+            self._enter(FINAL)
+        elif progress.phase == FINAL and progress.phase_epoch == phases.final_epochs:
+            self._enter(DONE)
+
+    def _return_to_remembered(self) -> None:
+        remembered = self.remembered
+        self.trainer.network.load_state_dict(remembered["weights"])
+        state = Gaussian(remembered["mean"].numpy(), remembered["covariance"].numpy())
+        self.progress = replace(
+            self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"])
+        )
+        self.remembered = None
+
+    def _enter(self, phase: str) -> None:
+        """Enter a phase, or the first after it that has epochs."""
+        phases = self.schedule.phases
+        epochs = {WARM_UP: phases.warmup_epochs, ESTIMATION: phases.estimation_epochs, FINAL: phases.final_epochs}
+        following = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
+        while phase != DONE and epochs[phase] == 0:
+            phase = following[phase]
+        constant = np.full(self.trainer.samples.n_frames, self.bound.fraction * phases.warmup_prior)
+        estimated = phases.estimation_epochs > 0
+        priors = constant if phase == WARM_UP or not estimated else self.progress.state.mean
+        self.progress = replace(self.progress, phase=phase, phase_epoch=0, priors=priors)
+
+    def _never_stopped(self) -> bool:
+        """Whether the epoch just over was the last of an estimation that its rule did not halt."""
+        record = self.progress.records[-1]
+        return record.phase == ESTIMATION and self.progress.phase != ESTIMATION and not record.stopped
+
+
+def observe(trainer: Trainer, gamma: float) -> Observation:
+    """Predict all frames and sum up what the filter, the stopping rule and the user want to know."""
+    samples = trainer.samples
+    logits = predict_logits(trainer.network, samples, trainer.recipe.training)
+    probabilities = pool_probabilities(logits, samples)
+    valid = samples.areas > 0
+    negatives = probabilities[valid & (probabilities < 0.5)]
+    clicked = probabilities[samples.positive > 0]
+    return Observation(
+        observed=(samples.areas * probabilities**gamma).sum(1).double().cpu().numpy(),
+        share=(samples.areas * (probabilities >= 0.5)).sum(1).double().cpu().numpy(),
+        negative_variance=float(negatives.var(correction=0)) if len(negatives) else 0.0,
+        click_probability=float(clicked.mean()),
+    )
+
+
+def one_cycle(peak: float, step: int, total: int) -> float:
+    """Rise linearly from a tenth of the peak over the first 30 % of the steps, then fall to zero along a cosine.
+
+    >>> one_cycle(1.0, 30, 100), one_cycle(1.0, 100, 100)
+    (1.0, 0.0)
+    """
+    rise = 0.3 * total
+    if step < rise:
+        return peak * (0.1 + 0.9 * step / rise)
+    return peak * 0.5 * (1 + math.cos(math.pi * (step - rise) / (total - rise)))

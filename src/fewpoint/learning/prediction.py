@@ -1,0 +1,58 @@
+"""What the network says of every frame."""
+
+import torch
+from torch import Tensor, nn
+
+from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.settings import TrainingSettings
+from fewpoint.models.pooling import pool_regions
+
+PREDICTION_BATCH = 16
+
+
+@torch.no_grad()
+def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> Tensor:
+    """(T, h, w) float32 logits of every frame, on the device."""
+    if settings.statistics == "sequence":
+        measure_statistics(network, samples, settings)
+    network.eval()
+    pieces = [
+        run_network(network, samples.standardise(frames), settings)
+        for frames in samples.frames.split(PREDICTION_BATCH)
+    ]
+    network.train()
+    return torch.cat(pieces)
+
+
+def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
+    """(B, C, h, w) standardised frames to (B, h, w) float32 logits, in the precision and layout the device likes."""
+    frames = frames.to(memory_format=torch.channels_last)
+    mixed = frames.is_cuda and settings.precision == "bfloat16"
+    with torch.autocast(frames.device.type, torch.bfloat16, enabled=mixed):
+        logits = network(frames)
+    return logits.float()
+
+
+def measure_statistics(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> None:
+    """Replace the running averages of batch norms by the mean over all frames, unaltered, as the weights now stand."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # a plain mean over the batches that follow
+    network.train()
+    for frames in samples.frames.split(PREDICTION_BATCH):
+        run_network(network, samples.standardise(frames), settings)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+
+
+def pool_probabilities(logits: Tensor, samples: SampleSet) -> Tensor:
+    """(T, regions) probability of each superpixel, from its mean logit."""
+    pieces = [
+        pool_regions(part, labels, samples.regions)
+        for part, labels in zip(
+            logits.split(PREDICTION_BATCH), samples.labels.split(PREDICTION_BATCH), strict=True
+        )
+    ]
+    return torch.sigmoid(torch.cat(pieces))

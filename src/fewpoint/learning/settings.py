@@ -1,0 +1,150 @@
+"""How the network learns, as values; free of torch so that the command line can show them."""
+
+from dataclasses import dataclass
+
+from fewpoint.errors import SettingsError
+
+
+def require(section: str, name: str, holds: bool, rule: str, given: object) -> None:
+    """Raise SettingsError unless the rule holds for what was given."""
+    if not holds:
+        raise SettingsError(f"{section}.{name} must be {rule}, got {given}")
+
+
+@dataclass(frozen=True)
+class RiskSettings:
+    """The PU risk (Kiryo et al., 2017) as one family.
+
+    Where the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
+    beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent, as in the paper.
+    """
+
+    beta: float = 0.0
+    gamma: float = 1.0
+    keep: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("beta", "gamma", "keep"):
+            require("risk", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What all phases share.
+
+    max_side: frames are reduced, never enlarged, to this larger side in pixels.
+    batch: frames a step. frames_per_epoch: an epoch has at least this many, repeating a short sequence.
+    statistics: batch norm at prediction: "running" averages, or "sequence", measured anew over all frames.
+    precision: on CUDA, "bfloat16" or "float32".
+    """
+
+    max_side: int = 512
+    batch: int = 2
+    frames_per_epoch: int = 100
+    weight_decay: float = 0.01
+    clip_norm: float = 5.0
+    statistics: str = "running"
+    precision: str = "bfloat16"
+
+    def __post_init__(self) -> None:
+        require("training", "max_side", self.max_side >= 16, "16 or more", self.max_side)
+        require("training", "batch", self.batch >= 1, "1 or more", self.batch)
+        require("training", "frames_per_epoch", self.frames_per_epoch >= 1, "1 or more", self.frames_per_epoch)
+        require("training", "weight_decay", self.weight_decay >= 0, "0 or more", self.weight_decay)
+        require("training", "clip_norm", self.clip_norm > 0, "above 0", self.clip_norm)
+        require(
+            "training", "statistics", self.statistics in ("running", "sequence"), "running or sequence", self.statistics
+        )
+        require(
+            "training", "precision", self.precision in ("bfloat16", "float32"), "bfloat16 or float32", self.precision
+        )
+
+
+@dataclass(frozen=True)
+class PhaseSettings:
+    """The three phases: epochs, learning rates and the prior of the warm-up.
+
+    schedule: "constant", or "one-cycle": up to the rate and down to zero within the warm-up.
+    warmup_prior: prior of the warm-up, as a share of the bound.
+    """
+
+    warmup_epochs: int = 50
+    warmup_rate: float = 1e-4
+    warmup_prior: float = 0.5
+    schedule: str = "constant"
+    estimation_epochs: int = 100
+    estimation_rate: float = 1e-5
+    final_epochs: int = 100
+    final_rate: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for name in ("warmup_epochs", "estimation_epochs", "final_epochs"):
+            require("phases", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
+        for name in ("warmup_rate", "estimation_rate", "final_rate"):
+            require("phases", name, getattr(self, name) > 0, "above 0", getattr(self, name))
+        require("phases", "warmup_prior", 0 < self.warmup_prior <= 1, "above 0 and at most 1", self.warmup_prior)
+        require(
+            "phases", "schedule", self.schedule in ("constant", "one-cycle"), "constant or one-cycle", self.schedule
+        )
+
+
+@dataclass(frozen=True)
+class PriorSettings:
+    """The filter that estimates the priors.
+
+    gamma: exponent of the observation, the mean of f(x) ** gamma.
+    process_noise, observation_noise, initial_variance: variances Q, R and S.
+    first_control, last_control: downward step of the prior at the first and last epoch, as shares of the bound.
+    smoothing: length of the Hann window, as a share of the number of frames.
+    """
+
+    gamma: float = 2.0
+    process_noise: float = 0.5
+    observation_noise: float = 50.0
+    initial_variance: float = 0.03
+    first_control: float = 0.002
+    last_control: float = 0.04
+    smoothing: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("gamma", "process_noise", "observation_noise", "initial_variance"):
+            require("priors", name, getattr(self, name) > 0, "above 0", getattr(self, name))
+        require("priors", "smoothing", 0 <= self.smoothing <= 1, "between 0 and 1", self.smoothing)
+
+
+@dataclass(frozen=True)
+class StoppingSettings:
+    """When the estimation of the priors ends.
+
+    variance: threshold tau on the variance of pseudo-negatives. window: epochs in a row. minimum: least epochs.
+    """
+
+    variance: float = 0.007
+    window: int = 10
+    minimum: int = 30
+
+    def __post_init__(self) -> None:
+        require("stopping", "variance", self.variance > 0, "above 0", self.variance)
+        require("stopping", "window", self.window >= 1, "1 or more", self.window)
+        require("stopping", "minimum", self.minimum >= 0, "0 or more", self.minimum)
+
+
+@dataclass(frozen=True)
+class AugmentationSettings:
+    """A random combination, each kind applied to a frame with the given probability.
+
+    noise, blur, gamma: largest strength: standard deviation in units of the frames' own, bilateral range likewise,
+    and the largest factor of the exponent. flips: mirror frames and superpixels along both axes.
+    """
+
+    probability: float = 0.5
+    noise: float = 0.1
+    blur: float = 0.5
+    gamma: float = 1.5
+    flips: bool = False
+
+    def __post_init__(self) -> None:
+        require("augmentation", "probability", 0 <= self.probability <= 1, "between 0 and 1", self.probability)
+        require("augmentation", "noise", self.noise >= 0, "0 or more", self.noise)
+        require("augmentation", "blur", self.blur > 0, "above 0", self.blur)
+        require("augmentation", "gamma", self.gamma >= 1, "1 or more", self.gamma)

@@ -1,0 +1,178 @@
+"""One epoch of training, eager on CPUs and as a captured CUDA graph on GPUs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from fewpoint.learning.augment import augment_frames, flip_randomly
+from fewpoint.learning.prediction import run_network
+from fewpoint.learning.risk import pu_risk
+from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.settings import AugmentationSettings, RiskSettings, TrainingSettings
+from fewpoint.models.pooling import pool_regions
+
+
+@dataclass(frozen=True)
+class StepMeans:
+    """Means over the steps of an epoch."""
+
+    loss: float
+    positive_risk: float
+    negative_risk: float
+    ascent_share: float
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings a training step needs."""
+
+    risk: RiskSettings
+    training: TrainingSettings
+    augmentation: AugmentationSettings
+
+
+class Trainer:
+    """A network, its optimiser and its random numbers; the only mutable thing in learning.
+
+    All of it goes into state_dict, so that a run can stop after any epoch and continue to the bit.
+    """
+
+    def __init__(self, network: nn.Module, samples: SampleSet, recipe: Recipe, seed: int) -> None:
+        device = samples.frames.device
+        self.network = network.to(device, memory_format=torch.channels_last)
+        self.samples = samples
+        self.recipe = recipe
+        self._order = torch.Generator().manual_seed(seed)
+        self._noise = torch.Generator(device).manual_seed(seed)
+        on_cuda = device.type == "cuda"
+        self._rate = torch.tensor(0.0, device=device) if on_cuda else 0.0
+        self._optimiser = torch.optim.Adam(
+            network.parameters(),
+            lr=self._rate,
+            weight_decay=recipe.training.weight_decay,
+            capturable=on_cuda,
+            foreach=True,
+        )
+        self._priors = torch.zeros(samples.n_frames, device=device)
+        self._totals = torch.zeros(4, device=device)
+        self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
+        self._replay: Callable[[], None] | None = None
+
+    @property
+    def steps_per_epoch(self) -> int:
+        settings = self.recipe.training
+        return math.ceil(max(self.samples.n_frames, settings.frames_per_epoch) / settings.batch)
+
+    def run_epoch(self, priors: Tensor, rates: list[float]) -> StepMeans:
+        """Train on every frame at least once; rates holds the learning rate of each step."""
+        self.network.train()
+        self._priors.copy_(priors)
+        self._totals.zero_()
+        batches = self._draw_batches().to(self._index.device)
+        for index, rate in zip(batches, rates, strict=True):
+            self._index.copy_(index)
+            self._set_rate(rate)
+            self._step()
+        means = (self._totals / len(batches)).tolist()
+        return StepMeans(*means)
+
+    def state_dict(self) -> dict:
+        return {
+            "network": self.network.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+            "order": self._order.get_state(),
+            "noise": self._noise.get_state(),
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continue from a state; before the first epoch only, since a captured graph holds on to its memory."""
+        self.network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._optimiser.param_groups[0]["lr"] = self._rate
+        self._order.set_state(state["order"])
+        self._noise.set_state(state["noise"])
+
+    def _draw_batches(self) -> Tensor:
+        """(steps, batch) frames in random order; every batch holds a frame with a point."""
+        batch = self.recipe.training.batch
+        needed = self.steps_per_epoch * batch
+        rounds = math.ceil(needed / self.samples.n_frames)
+        order = torch.cat([torch.randperm(self.samples.n_frames, generator=self._order) for _ in range(rounds)])
+        batches = order[:needed].reshape(-1, batch)
+        clicked = torch.from_numpy(self.samples.has_point)
+        without = ~clicked[batches].any(1)
+        candidates = clicked.nonzero()[:, 0]
+        drawn = torch.randint(len(candidates), (len(batches),), generator=self._order)
+        batches[without, 0] = candidates[drawn][without]
+        return batches
+
+    def _set_rate(self, rate: float) -> None:
+        if isinstance(self._rate, Tensor):
+            self._rate.fill_(rate)
+        else:
+            self._optimiser.param_groups[0]["lr"] = rate
+
+    def _step(self) -> None:
+        if self._index.is_cuda and self._replay is None:
+            self._replay = self._capture()
+        if self._replay is None:
+            self._train_batch()
+        else:
+            self._replay()
+
+    def _train_batch(self) -> None:
+        """One step on the frames in self._index; nothing here waits for the device."""
+        index, samples, recipe = self._index, self.samples, self.recipe
+        frames, labels = samples.frames[index], samples.labels[index]
+        if recipe.augmentation.flips:
+            frames, labels = flip_randomly(frames, labels, self._noise)
+        frames = augment_frames(frames, recipe.augmentation, self._noise)
+        logits = run_network(self.network, samples.standardise(frames), recipe.training)
+        pooled = pool_regions(logits, labels, samples.regions)
+        risk = pu_risk(pooled, samples.positive[index], samples.unlabelled[index], self._priors[index], recipe.risk)
+        self._optimiser.zero_grad(set_to_none=not self._index.is_cuda)
+        risk.objective.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
+        self._optimiser.step()
+        self._totals += torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
+
+    def _capture(self) -> Callable[[], None]:
+        """Record one step as a CUDA graph, leaving weights, optimiser and random numbers as they were."""
+        before = _clone(self.state_dict())
+        totals = self._totals.clone()
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self._train_batch()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self._noise)
+        with torch.cuda.graph(graph):
+            self._train_batch()
+        self._restore_in_place(before)
+        self._totals.copy_(totals)
+        return graph.replay
+
+    def _restore_in_place(self, state: dict) -> None:
+        """Put a state back without moving the tensors that a captured graph reads and writes."""
+        self.network.load_state_dict(state["network"])
+        saved = state["optimiser"]["state"]
+        for number, parameter in enumerate(self.network.parameters()):
+            for name, value in self._optimiser.state[parameter].items():
+                if number in saved:
+                    value.copy_(saved[number][name])
+                else:
+                    value.zero_()
+        self._noise.set_state(state["noise"])
+
+
+def _clone(state: dict) -> dict:
+    """A deep copy of a nested state."""
+    return {
+        key: _clone(value) if isinstance(value, dict) else value.clone() if isinstance(value, Tensor) else value
+        for key, value in state.items()
+    }

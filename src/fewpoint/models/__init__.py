@@ -1,0 +1,1 @@
+"""Networks and what surrounds them; nothing here knows how they learn."""

@@ -1,0 +1,133 @@
+"""MultiResUNet (Ibtehaz and Rahman, 2020): a U-Net of inception-like blocks with residual skip paths."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from fewpoint.models.settings import NetworkSettings
+
+BLOCK_SHARES = (0.167, 0.333, 0.5)
+
+
+class ConvUnit(nn.Sequential):
+    """Convolution, normalisation and, unless it closes a shortcut, a ReLU."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, norm: str, activate: bool = True) -> None:
+        layers: list[nn.Module] = [
+            nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False),
+            make_norm(norm, outputs),
+        ]
+        if activate:
+            layers.append(nn.ReLU(inplace=True))
+        super().__init__(*layers)
+
+
+class MultiResBlock(nn.Module):
+    """Three chained 3x3 convolutions (fields of view 3, 5, 7) side by side, plus a 1x1 shortcut."""
+
+    def __init__(self, inputs: int, width: int, settings: NetworkSettings) -> None:
+        super().__init__()
+        widths = block_widths(width, settings)
+        chain = zip((inputs, *widths[:-1]), widths, strict=True)
+        self.chain = nn.ModuleList(ConvUnit(before, after, 3, settings.norm) for before, after in chain)
+        self.outputs = sum(widths)
+        self.shortcut = ConvUnit(inputs, self.outputs, 1, settings.norm, activate=False)
+        self.norm = make_norm(settings.norm, self.outputs)
+
+    def forward(self, features: Tensor) -> Tensor:
+        scales = []
+        latest = features
+        for unit in self.chain:
+            latest = unit(latest)
+            scales.append(latest)
+        return torch.relu(self.norm(torch.cat(scales, dim=1) + self.shortcut(features)))
+
+
+class ResidualPath(nn.Module):
+    """A skip connection: 3x3 convolutions, each with a 1x1 shortcut; longer where encoder and decoder differ more."""
+
+    def __init__(self, inputs: int, outputs: int, length: int, norm: str) -> None:
+        super().__init__()
+        channels = [inputs] + [outputs] * length
+        pairs = list(zip(channels[:-1], channels[1:], strict=True))
+        self.units = nn.ModuleList(ConvUnit(before, after, 3, norm) for before, after in pairs)
+        self.shortcuts = nn.ModuleList(ConvUnit(before, after, 1, norm, activate=False) for before, after in pairs)
+
+    def forward(self, features: Tensor) -> Tensor:
+        for unit, shortcut in zip(self.units, self.shortcuts, strict=True):
+            features = torch.relu(unit(features) + shortcut(features))
+        return features
+
+
+class MultiResUNet(nn.Module):
+    """Maps frames (B, C, H, W) to logits (B, H, W); H and W must be multiples of 2 ** (levels - 1)."""
+
+    def __init__(self, channels: int, settings: NetworkSettings) -> None:
+        super().__init__()
+        widths = [settings.base_width * 2**level for level in range(settings.levels)]
+        self.encoder = nn.ModuleList()
+        inputs = channels
+        for width in widths:
+            block = MultiResBlock(inputs, width, settings)
+            self.encoder.append(block)
+            inputs = block.outputs
+        self.paths, self.upsamplers, self.decoder = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
+        for level in reversed(range(settings.levels - 1)):
+            width = round_width(widths[level], settings.multiple)
+            length = settings.levels - 1 - level
+            self.paths.append(ResidualPath(self.encoder[level].outputs, width, length, settings.norm))
+            self.upsamplers.append(nn.ConvTranspose2d(inputs, width, 2, stride=2))
+            block = MultiResBlock(2 * width, widths[level], settings)
+            self.decoder.append(block)
+            inputs = block.outputs
+        self.head = nn.Conv2d(inputs, 1, 1)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        skipped = []
+        features = self.encoder[0](frames)
+        for block in self.encoder[1:]:
+            skipped.append(features)
+            features = block(nn.functional.max_pool2d(features, 2))
+        for path, upsampler, block in zip(self.paths, self.upsamplers, self.decoder, strict=True):
+            features = block(torch.cat([upsampler(features), path(skipped.pop())], dim=1))
+        return self.head(features).squeeze(1)
+
+
+def build_network(
+    channels: int, settings: NetworkSettings, head_prior: float, generator: torch.Generator
+) -> MultiResUNet:
+    """Build on the CPU with He initialisation; the last bias is the log-odds of head_prior."""
+    network = MultiResUNet(channels, settings)
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.ConvTranspose2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    nn.init.constant_(network.head.bias, -math.log((1 - head_prior) / head_prior))
+    return network
+
+
+def block_widths(width: int, settings: NetworkSettings) -> tuple[int, ...]:
+    """Channels of the three convolutions of a block of nominal width U.
+
+    >>> block_widths(32, NetworkSettings(multiple=1))
+    (8, 17, 26)
+    """
+    return tuple(round_width(int(settings.alpha * width * share), settings.multiple) for share in BLOCK_SHARES)
+
+
+def round_width(width: int, multiple: int) -> int:
+    """The nearest multiple, at least one.
+
+    >>> round_width(17, 8), round_width(2, 8)
+    (16, 8)
+    """
+    return max(multiple, round(width / multiple) * multiple)
+
+
+def make_norm(name: str, channels: int) -> nn.Module:
+    """Batch norm, or group norm in groups of about eight channels."""
+    if name == "batch":
+        return nn.BatchNorm2d(channels)
+    return nn.GroupNorm(math.gcd(channels, max(1, channels // 8)), channels)

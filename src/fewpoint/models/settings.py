@@ -1,0 +1,33 @@
+"""The shape of the network, as values; free of torch so that the command line can show them."""
+
+from dataclasses import dataclass
+
+from fewpoint.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """Shape of the MultiResUNet.
+
+    base_width: width U of the first level; each level doubles it.
+    levels: resolutions, the input's included.
+    alpha: a block of width U has alpha * U channels.
+    multiple: channel counts are rounded to a multiple of this; 8 suits GPU matrix units.
+    norm: "batch" (the paper's) or "group", which does not depend on the batch.
+    head_prior: probability the untrained network gives to every pixel; 0 means half the bound.
+    """
+
+    base_width: int = 32
+    levels: int = 5
+    alpha: float = 1.67
+    multiple: int = 8
+    norm: str = "batch"
+    head_prior: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.base_width < 1 or self.levels < 1 or self.multiple < 1 or not self.alpha > 0:
+            raise SettingsError("network.base_width, levels and multiple must be 1 or more, and alpha above 0")
+        if self.norm not in ("batch", "group"):
+            raise SettingsError(f"network.norm must be batch or group, got {self.norm}")
+        if not 0 <= self.head_prior < 1:
+            raise SettingsError(f"network.head_prior must be 0 (half the bound) or below 1, got {self.head_prior:g}")

@@ -1,0 +1,1 @@
+"""The method from end to end: settings, stages, run."""

@@ -1,0 +1,132 @@
+"""All settings of a run, their presets, and how a user changes them; free of torch."""
+
+import difflib
+import tomllib
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fewpoint.errors import SettingsError
+from fewpoint.learning.settings import (
+    AugmentationSettings,
+    PhaseSettings,
+    PriorSettings,
+    RiskSettings,
+    StoppingSettings,
+    TrainingSettings,
+)
+from fewpoint.models.settings import NetworkSettings
+from fewpoint.superpixels.slic import SuperpixelSettings
+from fewpoint.tracking.settings import TrackingSettings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides the masks, apart from the inputs and the seed. The defaults are the paper's."""
+
+    superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    risk: RiskSettings = field(default_factory=RiskSettings)
+    phases: PhaseSettings = field(default_factory=PhaseSettings)
+    priors: PriorSettings = field(default_factory=PriorSettings)
+    stopping: StoppingSettings = field(default_factory=StoppingSettings)
+    augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
+
+
+PAPER = Settings()
+
+FAST = Settings(
+    network=NetworkSettings(base_width=8, multiple=1, head_prior=0.0),
+    training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence"),
+    risk=RiskSettings(keep=1.0),
+    phases=PhaseSettings(
+        warmup_epochs=24, warmup_rate=1e-3, schedule="one-cycle", estimation_epochs=0, final_epochs=0
+    ),
+    augmentation=AugmentationSettings(flips=True),
+)
+
+PRESETS = {"fast": FAST, "paper": PAPER}
+
+
+def preset(name: str, device: str = "cpu") -> Settings:
+    """Settings by name; "auto" means paper on a CUDA device and fast elsewhere.
+
+    >>> preset("auto", "cpu") == preset("fast")
+    True
+    """
+    if name == "auto":
+        name = "paper" if device == "cuda" else "fast"
+    if name not in PRESETS:
+        raise SettingsError(f"the preset must be one of auto, {', '.join(PRESETS)}, got {name}")
+    return PRESETS[name]
+
+
+def override(settings: Settings, key: str, value: Any) -> Settings:
+    """Change one setting, named section.key; text is read as the setting's type.
+
+    >>> override(PAPER, "training.batch", "4").training.batch
+    4
+    """
+    section_name, _, name = key.partition(".")
+    section = getattr(settings, section_name, None)
+    if not is_dataclass(section) or name not in asdict(section):
+        raise SettingsError(f"there is no setting {key}; did you mean {_nearest(key)}?")
+    converted = _convert(key, value, type(getattr(section, name)))
+    return replace(settings, **{section_name: replace(section, **{name: converted})})
+
+
+def override_from_text(settings: Settings, assignments: list[str]) -> Settings:
+    """Apply assignments of the form section.key=value in order."""
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise SettingsError(f"a setting must be given as section.key=value, got {assignment}")
+        settings = override(settings, key.strip(), value.strip())
+    return settings
+
+
+def override_from_toml(settings: Settings, path: Path) -> Settings:
+    """Apply a TOML file with a table a section."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"the settings file {path} must be readable TOML: {error}") from error
+    for section, table in tables.items():
+        if not isinstance(table, dict):
+            raise SettingsError(f"{path}: {section} must stand in a table such as [training]")
+        for name, value in table.items():
+            settings = override(settings, f"{section}.{name}", value)
+    return settings
+
+
+def as_table(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The settings as nested plain values, section by section."""
+    return asdict(settings)
+
+
+def _nearest(key: str) -> str:
+    known = [
+        f"{section.name}.{name}" for section in fields(Settings) for name in asdict(getattr(PAPER, section.name))
+    ]
+    by_name = [full for full in known if full.partition(".")[2] == key.rpartition(".")[2]]
+    return (by_name or difflib.get_close_matches(key, known, n=1, cutoff=0.0))[0]
+
+
+def _convert(key: str, value: Any, kind: type) -> Any:
+    """Read text, or check a TOML value, as the setting's type."""
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    try:
+        if kind is bool:
+            return words[str(value).lower()]
+        if kind is int and not isinstance(value, bool) and float(value) == int(float(value)):
+            return int(float(value))
+        if kind is float and not isinstance(value, bool):
+            return float(value)
+        if kind is str:
+            return str(value)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        pass
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    raise SettingsError(f"{key} must be {kinds[kind]}, got {value}")

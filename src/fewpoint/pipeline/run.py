@@ -1,0 +1,189 @@
+"""One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import numpy as np
+import torch
+
+from fewpoint.core import (
+    AreaBound,
+    ImageSequence,
+    Listener,
+    Message,
+    PointSet,
+    ProbabilityMaps,
+    Segmentation,
+    StageFinished,
+    StageStarted,
+    SuperpixelMap,
+    ignore,
+)
+from fewpoint.io.atomic import read_json, write_atomically, write_json
+from fewpoint.io.runs import RunFolder, write_result
+from fewpoint.learning.checkpoints import load_learning, save_learning
+from fewpoint.learning.devices import choose_device, describe_device
+from fewpoint.learning.phases import Learning
+from fewpoint.pipeline import stages
+from fewpoint.pipeline.config import Settings, as_table, preset
+from fewpoint.pipeline.summary import summarise, write_report
+from fewpoint.pipeline.task import Task
+
+Result = TypeVar("Result")
+
+
+def segment(
+    sequence: ImageSequence,
+    points: PointSet,
+    bound: AreaBound | float | None = None,
+    *,
+    settings: Settings | str = "auto",
+    seed: int = 0,
+    listener: Listener = ignore,
+) -> Segmentation:
+    """Masks of the clicked object on every frame.
+
+    bound: largest share of a frame that the object covers, a generous guess; estimated where it is None.
+    settings: a preset's name or a Settings. Computes on a GPU where there is one; see run_task for more control.
+    """
+    if isinstance(settings, str):
+        settings = preset(settings, choose_device("auto").type)
+    if isinstance(bound, float):
+        bound = AreaBound(bound)
+    return run_task(Task(sequence, points, bound, settings, seed), listener=listener)
+
+
+def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
+    """Superpixels, bound, learning, prediction, tracking; with a folder, finished stages are kept and taken up again."""
+    device = choose_device(task.device)
+    log = StageLog(folder, listener)
+    superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))
+    bound = stages.settle_bound(task, superpixels)
+    if task.bound is None:
+        listener(Message(f"bound: {bound.origin}"))
+    learning = stages.prepare_learning(task, superpixels, bound, device)
+    log.run("learning", learning.schedule.most_epochs, lambda: _learn(learning, folder, listener))
+    probabilities = log.run("prediction", 0, lambda: _predict(learning, folder))
+    masks = log.run("tracking", 0, lambda: _masks(task, superpixels, probabilities, folder))
+    history = learning.progress.history(len(task.sequence))
+    result = Segmentation(masks, probabilities, learning.priors(), history, bound, task.sequence.names)
+    if folder is not None:
+        _finish(task, folder, result, log, describe_device(device))
+    return result
+
+
+@dataclass(eq=False)
+class StageLog:
+    """Times stages and tells the listener; in a folder, times add up over the starts of one run."""
+
+    folder: RunFolder | None
+    listener: Listener
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        path = self._path()
+        if path is not None and path.exists():
+            self.seconds = read_json(path)
+
+    def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
+        """Do the work, which returns its result and whether it was found finished."""
+        self.listener(StageStarted(stage, steps))
+        started = time.perf_counter()
+        result, reused = work()
+        seconds = time.perf_counter() - started
+        if not reused or stage not in self.seconds:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        path = self._path()
+        if path is not None:
+            write_json(path, self.seconds)
+        self.listener(StageFinished(stage, seconds, reused))
+        return result
+
+    def _path(self) -> Path | None:
+        return None if self.folder is None else self.folder.artefact("timings.json")
+
+
+def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
+    def compute() -> SuperpixelMap:
+        return stages.cut_superpixels(task, listener)
+
+    def save(superpixels: SuperpixelMap, file: BinaryIO) -> None:
+        np.savez_compressed(file, labels=superpixels.labels)
+
+    return _kept(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(np.load(path)["labels"]))
+
+
+def _learn(learning: Learning, folder: RunFolder | None, listener: Listener) -> tuple[None, bool]:
+    """Learn from the last checkpoint on, saving one after every epoch."""
+    if folder is None:
+        learning.run(listener, save=ignore)
+        return None, False
+    checkpoint = folder.artefact("checkpoint.pt")
+    if checkpoint.exists():
+        load_learning(learning, checkpoint)
+    started = learning.progress.epoch
+    learning.run(listener, lambda state: write_atomically(checkpoint, lambda file: save_learning(state, file)))
+    return None, learning.progress.epoch == started
+
+
+def _predict(learning: Learning, folder: RunFolder | None) -> tuple[ProbabilityMaps, bool]:
+    return _kept(
+        folder,
+        "probabilities.npy",
+        lambda: stages.predict_maps(learning),
+        lambda maps, file: np.save(file, maps.values),
+        lambda path: ProbabilityMaps(np.load(path)),
+    )
+
+
+def _masks(
+    task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, folder: RunFolder | None
+) -> tuple[np.ndarray, bool]:
+    return _kept(
+        folder,
+        "masks.npy",
+        lambda: stages.choose_masks(task, superpixels, probabilities),
+        lambda masks, file: np.save(file, masks),
+        np.load,
+    )
+
+
+def _kept(
+    folder: RunFolder | None,
+    name: str,
+    compute: Callable[[], Result],
+    save: Callable[[Result, BinaryIO], None],
+    load: Callable[[Path], Result],
+) -> tuple[Result, bool]:
+    """The stage's artefact where the folder has it, computed and written otherwise; and which of the two."""
+    if folder is None:
+        return compute(), False
+    path = folder.artefact(name)
+    if path.exists():
+        return load(path), True
+    result = compute()
+    write_atomically(path, lambda file: save(result, file))
+    return result, False
+
+
+def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
+    """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+    def write() -> tuple[None, bool]:
+        write_result(result, folder.path)
+        write_report(task, result, folder.path, log.seconds, device)
+        return None, False
+
+    log.run("report", 0, write)
+    folder.write_manifest(
+        "finished",
+        {
+            "settings": as_table(task.settings),
+            "device": device,
+            "torch": torch.__version__,
+            "seconds": log.seconds,
+            "result": summarise(result),
+        },
+    )

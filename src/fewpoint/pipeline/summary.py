@@ -1,0 +1,80 @@
+"""What a run found, in a few figures, a picture and a page."""
+
+from pathlib import Path
+
+from fewpoint import __version__
+from fewpoint.core import Segmentation
+from fewpoint.io.atomic import write_atomically, write_text
+from fewpoint.pipeline.config import as_table
+from fewpoint.pipeline.task import Task
+
+TRAPPED_ASCENT = 0.9
+SURE_CLICK = 0.5
+
+
+def summarise(result: Segmentation) -> dict[str, object]:
+    """Plain values for the manifest and for machines."""
+    shares = result.masks.mean(axis=(1, 2))
+    history = result.history
+    return {
+        "frames": len(result.masks),
+        "frames_with_object": int((shares > 0).sum()),
+        "mean_share": float(shares.mean()),
+        "largest_share": float(shares.max()),
+        "bound": result.bound.fraction,
+        "bound_origin": result.bound.origin,
+        "epochs": len(history),
+        "selected_epoch": history.selected_epoch,
+        "warnings": list(find_warnings(result)),
+    }
+
+
+def find_warnings(result: Segmentation) -> tuple[str, ...]:
+    """What a user should know before trusting the masks, in plain words."""
+    warnings = []
+    if not result.masks.any():
+        warnings.append("no pixel was marked on any frame: check that the points lie on the object")
+    if result.history.records:
+        last = result.history.records[-1]
+        if last.ascent_share > TRAPPED_ASCENT:
+            warnings.append(
+                f"{last.ascent_share:.0%} of the last steps only undid earlier ones; the network may be trapped: "
+                "try another --seed or a larger --max-fraction"
+            )
+        if last.click_probability < SURE_CLICK:
+            warnings.append(
+                f"the network gives the clicked places a mean probability of {last.click_probability:.2f} only: "
+                "the masks are likely too small"
+            )
+    if (result.masks.mean(axis=(1, 2)) >= result.bound.fraction).any():
+        warnings.append("on some frames the mask is as large as the bound: the bound may be too small")
+    return tuple(warnings)
+
+
+def write_report(task: Task, result: Segmentation, folder: Path, seconds: dict[str, float], device: str) -> None:
+    """Write overlay.png and report.html."""
+    from fewpoint.report.figures import StoppingRule
+    from fewpoint.report.html import ReportContent, render_report
+    from fewpoint.report.montage import draw_montage, encode_png
+
+    picture = encode_png(draw_montage(task.sequence, task.points, result))
+    write_atomically(folder / "overlay.png", lambda file: file.write(picture))
+    stopping = task.settings.stopping
+    rule = StoppingRule(stopping.variance, stopping.window, stopping.minimum)
+    content = ReportContent(
+        title=folder.name,
+        sequence=task.sequence,
+        points=task.points,
+        segmentation=result,
+        timings=seconds,
+        settings=as_table(task.settings),
+        facts={
+            "Version": __version__,
+            "Device": device,
+            "Seed": str(task.seed),
+            "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
+        },
+        warnings=find_warnings(result),
+        stopping=rule,
+    )
+    write_text(folder / "report.html", render_report(content))

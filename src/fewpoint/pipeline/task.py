@@ -1,0 +1,45 @@
+"""What one run is asked to do."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from fewpoint import __version__
+from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.io.images import hash_sequence
+from fewpoint.io.points import hash_points
+from fewpoint.io.runs import RunIdentity
+from fewpoint.pipeline.config import Settings, as_table
+
+METHOD = "ssnnpu+ksptrack"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A sequence, points on one object, and how to segment it.
+
+    bound: None means that it is estimated from the sequence. device: auto, cpu, cuda or mps.
+    """
+
+    sequence: ImageSequence
+    points: PointSet
+    bound: AreaBound | None
+    settings: Settings
+    seed: int = 0
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        self.points.check_inside(len(self.sequence), self.sequence.size)
+
+    def identity(self) -> RunIdentity:
+        """What a run folder must hold to belong to this task; the device may change between starts."""
+        settings = json.dumps(as_table(self.settings), sort_keys=True)
+        return RunIdentity(
+            version=__version__,
+            method=METHOD,
+            sequence=hash_sequence(self.sequence),
+            points=hash_points(self.points),
+            bound="estimated" if self.bound is None else repr(self.bound.fraction),
+            settings=hashlib.sha256(settings.encode()).hexdigest(),
+            seed=self.seed,
+        )

@@ -1,0 +1,247 @@
+"""Curves of one run as SVG: the priors as they were learnt, when learning stopped, how training went.
+
+Colours are those of Okabe and Ito, which most colour-blind readers tell apart; lines also differ in dashes.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewpoint.core import PointSet, PriorHistory, Segmentation
+from fewpoint.report.svg import INK, to_svg
+from fewpoint.report.wording import format_share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ORANGE, SKY, GREEN, BLUE, RED = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
+PHASE_COLOURS = {"warm-up": SKY, "estimation": ORANGE, "final": GREEN}
+LINES = {
+    "estimated prior": (RED, "-"),
+    "observation": (ORANGE, (0, (4, 1.5))),
+    "pseudo-positives": (GREEN, (0, (1, 1))),
+    "mask": (BLUE, "-"),
+    "loss": (INK, "-"),
+    "risk of the clicks": (GREEN, (0, (4, 1.5))),
+    "risk of the rest": (RED, (0, (1, 1))),
+}
+MOST_EPOCHS_SHOWN = 5
+MARKED_UP_TO = 40  # values up to which each is marked, so that a single one shows
+TEXT_SIZE = 9
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """What ends the estimation of the priors.
+
+    variance: threshold tau on the variance of pseudo-negatives. window: epochs in a row on which the rule must hold.
+    minimum: fewest epochs of the estimation phase.
+    """
+
+    variance: float
+    window: int
+    minimum: int
+
+
+def draw_prior_curves(segmentation: Segmentation) -> str:
+    """Prior, observation and pseudo-positive share by frame: a panel for each of up to five epochs, one for the result.
+
+    The dashed line is the bound, the band one standard deviation about the final estimate. Shares above twice the
+    bound, common in the first epochs, are cut off.
+    """
+    history = segmentation.history
+    epochs = choose_epochs(history)
+    figure, panels = _make_panels(len(epochs) + 1, height=2.4)
+    for panel, epoch in zip(panels[:-1], epochs, strict=True):
+        _draw_shares(panel, "estimated prior", history.priors[epoch - 1])
+        _draw_shares(panel, "observation", history.observed[epoch - 1])
+        _draw_shares(panel, "pseudo-positives", history.positive_share[epoch - 1])
+        _write_title(panel, f"epoch {epoch}" + (", selected" if epoch == history.selected_epoch else ""))
+    _draw_estimate(panels[-1], segmentation)
+    _write_title(panels[-1], "final estimate")
+    for place, panel in enumerate(panels):
+        _draw_bound(panel, segmentation.bound.fraction)
+        panel.set(ylim=(0, _top_percent(segmentation)), xlabel="frame")
+        panel.set_ylabel("share of the frame (%)" if place % 3 == 0 else "")
+    _write_legend(figure)
+    return to_svg(figure, "Prior curves")
+
+
+def draw_stopping_curves(history: PriorHistory, bound: float, rule: StoppingRule | None = None) -> str:
+    """The two stopping conditions by epoch: variance of pseudo-negatives, and largest pseudo-positive share.
+
+    bound: the largest share allowed, in (0, 1). rule: adds its threshold and its fewest epochs.
+    """
+    figure, (variance, share) = _make_panels(2, height=3.2)
+    _draw_epochs(variance, _collect(history, "negative_variance"))
+    _draw_epochs(share, 100 * _collect(history, "largest_positive_share"))
+    variance.set_ylabel("variance of pseudo-negatives")
+    share.set_ylabel("largest share of pseudo-positives (%)")
+    _draw_limit(share, 100 * bound, f"bound {format_share(bound)}")
+    if rule is not None:
+        _draw_limit(variance, rule.variance, f"threshold {rule.variance:g}")
+    for panel in (variance, share):
+        panel.set_ylim(bottom=0)
+        _shade_phases(panel, history)
+        _mark_epochs(panel, history, rule)
+    _write_legend(figure)
+    return to_svg(figure, "Stopping curves")
+
+
+def draw_training_curves(history: PriorHistory) -> str:
+    """Loss and risks, the share of ascent steps, and the probability at the clicks, by epoch."""
+    figure, (losses, ascent, clicks) = _make_panels(3, height=3.0)
+    _draw_epochs(losses, _collect(history, "loss"), "loss")
+    _draw_epochs(losses, _collect(history, "positive_risk"), "risk of the clicks")
+    _draw_epochs(losses, _collect(history, "negative_risk"), "risk of the rest")
+    _draw_epochs(ascent, 100 * _collect(history, "ascent_share"))
+    _draw_epochs(clicks, _collect(history, "click_probability"))
+    losses.set_ylabel("loss and risks")
+    ascent.set(ylabel="steps of ascent (%)", ylim=(-3, 103))
+    clicks.set(ylabel="mean probability at the clicks", ylim=(-0.03, 1.03))
+    for panel in (losses, ascent, clicks):
+        _shade_phases(panel, history)
+    _write_legend(figure)
+    return to_svg(figure, "Training curves")
+
+
+def draw_mask_shares(segmentation: Segmentation, points: PointSet) -> str:
+    """Share of each frame that is masked, with the prior and its deviation; ticks below mark frames with clicks."""
+    figure, (panel,) = _make_panels(1, height=3.0)
+    _draw_estimate(panel, segmentation)
+    _draw_shares(panel, "mask", segmentation.masks.mean(axis=(1, 2)))
+    _draw_bound(panel, segmentation.bound.fraction)
+    clicked = np.unique(points.frames)
+    on_axis = {"transform": panel.get_xaxis_transform(), "markersize": 8, "color": INK}
+    panel.plot(clicked, np.full(len(clicked), 0.03), "|", label="frame with a click", **on_axis)
+    panel.set(ylim=(0, None), xlabel="frame", ylabel="share of the frame (%)")
+    _write_legend(figure)
+    return to_svg(figure, "Mask share and prior")
+
+
+def choose_epochs(history: PriorHistory) -> tuple[int, ...]:
+    """Choose up to five epochs, counted from 1: the first, the selected and the last, the others evenly between.
+
+    >>> choose_epochs(PriorHistory.empty(3))
+    ()
+    """
+    last = len(history)
+    if last <= MOST_EPOCHS_SHOWN:
+        return tuple(range(1, last + 1))
+    chosen = np.round(np.linspace(1, last, MOST_EPOCHS_SHOWN)).astype(int)
+    if 1 < history.selected_epoch < last:
+        chosen[1 + np.argmin(np.abs(chosen[1:-1] - history.selected_epoch))] = history.selected_epoch
+    return tuple(chosen.tolist())
+
+
+def _make_panels(count: int, *, height: float) -> tuple["Figure", list["Axes"]]:
+    """A figure 10 inches wide, in rows of up to three panels of a height in inches; free of pyplot's global state."""
+    from matplotlib.figure import Figure
+
+    columns = min(3, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(10, 0.4 + rows * height), layout="constrained")
+    panels = [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
+    for panel in panels:
+        panel.tick_params(color=INK, labelcolor=INK, labelsize=TEXT_SIZE)
+        panel.grid(color=INK, alpha=0.12, linewidth=0.6)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.spines[["left", "bottom"]].set_color(INK)
+        panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.label.set(color=INK, size=TEXT_SIZE)
+    return figure, panels
+
+
+def _draw_shares(panel: "Axes", label: str, shares: np.ndarray) -> None:
+    """One line over the frames, in percent."""
+    _draw_line(panel, np.arange(len(shares)), 100 * shares, label)
+
+
+def _draw_epochs(panel: "Axes", values: np.ndarray, label: str = "") -> None:
+    """One line over the epochs, which count from 1; blue where it needs no name."""
+    _draw_line(panel, np.arange(1, len(values) + 1), values, label)
+    panel.set_xlabel("epoch")
+
+
+def _draw_line(panel: "Axes", positions: np.ndarray, values: np.ndarray, label: str) -> None:
+    colour, dashes = LINES.get(label, (BLUE, "-"))
+    finite = np.where(np.isfinite(values), values, np.nan)
+    marker = "." if len(values) <= MARKED_UP_TO else ""
+    panel.plot(positions, finite, color=colour, linestyle=dashes, linewidth=1.6, marker=marker, label=label or None)
+
+
+def _draw_estimate(panel: "Axes", segmentation: Segmentation) -> None:
+    """The final priors with a band of one standard deviation."""
+    priors = segmentation.priors
+    _draw_shares(panel, "estimated prior", priors.mean)
+    low, high = priors.mean - priors.deviation, priors.mean + priors.deviation
+    band = {"color": RED, "alpha": 0.25, "linewidth": 0, "label": "± deviation"}
+    panel.fill_between(np.arange(len(low)), 100 * np.clip(low, 0, 1), 100 * np.clip(high, 0, 1), **band)
+
+
+def _draw_bound(panel: "Axes", fraction: float) -> None:
+    """A dashed line across a panel of shares, named in the legend."""
+    label = f"bound {format_share(fraction)}"
+    panel.axhline(100 * fraction, color=INK, linestyle=(0, (5, 3)), linewidth=1, label=label)
+
+
+def _draw_limit(panel: "Axes", value: float, name: str) -> None:
+    """A dashed line across the panel with its name at the right end."""
+    panel.axhline(value, color=INK, linestyle=(0, (5, 3)), linewidth=1)
+    where = {"xycoords": ("axes fraction", "data"), "xytext": (-2, 2), "textcoords": "offset points"}
+    panel.annotate(name, (1, value), **where, ha="right", va="bottom", color=INK, size=TEXT_SIZE)
+
+
+def _shade_phases(panel: "Axes", history: PriorHistory) -> None:
+    for phase, group in groupby(history.records, key=lambda record: record.phase):
+        epochs = [record.epoch for record in group]
+        colour = PHASE_COLOURS.get(phase, BLUE)
+        panel.axvspan(epochs[0] - 0.5, epochs[-1] + 0.5, color=colour, alpha=0.13, linewidth=0, label=phase)
+
+
+def _mark_epochs(panel: "Axes", history: PriorHistory, rule: StoppingRule | None) -> None:
+    """Upright lines at the selected epoch, at the halt, and where the rule may hold first."""
+    if history.selected_epoch:
+        panel.axvline(history.selected_epoch, color=RED, linewidth=1.4, label=f"selected: {history.selected_epoch}")
+    for record in history.records:
+        if record.stopped:
+            panel.axvline(record.epoch, color=INK, linewidth=1.2, linestyle="-.", label=f"halted: {record.epoch}")
+    first = next((record.epoch for record in history.records if record.phase == "estimation"), None)
+    if rule is not None and first is not None:
+        earliest = first - 1 + rule.minimum
+        panel.axvline(earliest, color=GREEN, linewidth=1.4, linestyle=":", label=f"earliest halt: {earliest}")
+
+
+def _collect(history: PriorHistory, field: str) -> np.ndarray:
+    return np.array([getattr(record, field) for record in history.records], dtype=np.float64)
+
+
+def _top_percent(segmentation: Segmentation) -> float:
+    """Upper end of the axis of shares: all that is drawn, but no more than twice the bound, and the whole result."""
+    history, priors = segmentation.history, segmentation.priors
+    drawn = [values[np.isfinite(values)] for values in (history.priors, history.observed, history.positive_share)]
+    result = priors.mean + priors.deviation
+    bound = segmentation.bound.fraction
+    largest = max([values.max() for values in drawn if values.size], default=0)
+    final = np.max(result[np.isfinite(result)], initial=0)
+    return 110 * float(max(1.1 * bound, min(largest, 2 * bound), min(final, 1)))
+
+
+def _write_title(panel: "Axes", text: str) -> None:
+    panel.set_title(text, loc="left", color=INK, size=TEXT_SIZE, weight="bold")
+
+
+def _write_legend(figure: "Figure") -> None:
+    """One legend above all panels, each name once."""
+    entries = {}
+    for panel in figure.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if not entries:
+        return
+    look = {"frameon": False, "fontsize": TEXT_SIZE, "labelcolor": INK, "ncols": len(entries)}
+    figure.legend(entries.values(), entries.keys(), loc="outside upper left", **look)

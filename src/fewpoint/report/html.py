@@ -1,0 +1,176 @@
+"""The page about one run: self-contained, for the screen and for print."""
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.report.figures import (
+    BLUE,
+    StoppingRule,
+    draw_mask_shares,
+    draw_prior_curves,
+    draw_stopping_curves,
+    draw_training_curves,
+)
+from fewpoint.report.montage import draw_montage, encode_jpeg
+from fewpoint.report.tiles import draw_frame, draw_probability, set_scene
+from fewpoint.report.uncertainty import FrameUncertainty, rank_frames
+from fewpoint.report.wording import format_seconds, format_share, format_value, name_frame
+
+MONTAGE_COLUMNS = 6
+PICTURED = 6
+LISTED = 12
+THUMBNAIL = 260
+
+
+@dataclass(frozen=True, eq=False)
+class ReportContent:
+    """What the page tells.
+
+    timings: seconds of each stage. settings: values by section and name. facts: label to text, such as device, seed
+    and version. warnings: sentences to act on. stopping: the rule that ended the estimation, where there is one.
+    """
+
+    title: str
+    sequence: ImageSequence
+    points: PointSet
+    segmentation: Segmentation
+    timings: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    stopping: StoppingRule | None = None
+
+
+def render_report(content: ReportContent) -> str:
+    """One HTML page that needs no other file and no network: pictures, curves and style stand in it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("fewpoint.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(share=format_share, seconds=format_seconds, value=format_value)
+    ranking = rank_frames(content.segmentation)
+    return environment.get_template("report.html").render(
+        content=content,
+        summary=summarise(content),
+        montage=_embed_picture(_draw_overview(content)),
+        pictured=_picture_frames(content, ranking[:PICTURED]),
+        ranking=ranking,
+        listed=LISTED,
+        figures=_draw_figures(content),
+        timings=measure_timings(content.timings),
+    )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came out, in numbers.
+
+    masked_frames: frames with a mask. mean_share, largest_share: share of such a frame that is masked; 0 without any.
+    largest_frame: frame with the largest mask.
+    """
+
+    frames: int
+    masked_frames: int
+    mean_share: float
+    largest_share: float
+    largest_frame: str
+    clicked_frames: int
+
+
+def summarise(content: ReportContent) -> Summary:
+    """Count frames with a mask and measure their share, the frames without one left out."""
+    shares = content.segmentation.masks.mean(axis=(1, 2))
+    masked = shares[shares > 0]
+    largest = int(shares.argmax())
+    return Summary(
+        frames=len(shares),
+        masked_frames=len(masked),
+        mean_share=float(masked.mean()) if len(masked) else 0.0,
+        largest_share=float(shares[largest]),
+        largest_frame=name_frame(largest, content.sequence.names[largest]),
+        clicked_frames=len(np.unique(content.points.frames)),
+    )
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """Seconds of one stage, and its share of all stages."""
+
+    stage: str
+    seconds: float
+    share: float
+
+
+def measure_timings(timings: dict[str, float]) -> tuple[StageTime, ...]:
+    """Each stage with its share of the total.
+
+    >>> [entry.share for entry in measure_timings({"read": 1.0, "learn": 3.0})]
+    [0.25, 0.75]
+    """
+    total = sum(timings.values())
+    return tuple(StageTime(stage, seconds, seconds / total if total else 0.0) for stage, seconds in timings.items())
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A frame worth a look: its pictures as data URIs."""
+
+    entry: FrameUncertainty
+    label: str
+    frame: str
+    probability: str
+
+
+def _draw_overview(content: ReportContent) -> np.ndarray:
+    return draw_montage(content.sequence, content.points, content.segmentation, columns=MONTAGE_COLUMNS)
+
+
+def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...]) -> tuple[Thumbnail, ...]:
+    scene = set_scene(content.sequence, content.points, content.segmentation)
+    height, width = content.sequence.size
+    scale = THUMBNAIL / max(height, width)
+    size = (max(1, round(height * scale)), max(1, round(width * scale)))
+    return tuple(
+        Thumbnail(
+            entry=entry,
+            label=name_frame(entry.frame, content.sequence.names[entry.frame]),
+            frame=_embed_picture(draw_frame(scene, entry.frame, size)),
+            probability=_embed_picture(draw_probability(scene, entry.frame, size)),
+        )
+        for entry in entries
+    )
+
+
+def _draw_figures(content: ReportContent) -> dict[str, Any]:
+    """The curves as markup; those of training only where there was any."""
+    segmentation = content.segmentation
+    figures = {
+        "shares": draw_mask_shares(segmentation, content.points),
+        "priors": draw_prior_curves(segmentation),
+    }
+    if len(segmentation.history):
+        bound = segmentation.bound.fraction
+        figures["stopping"] = draw_stopping_curves(segmentation.history, bound, content.stopping)
+        figures["training"] = draw_training_curves(segmentation.history)
+    return {name: _embed_svg(svg) for name, svg in figures.items()}
+
+
+def _embed_svg(svg: str) -> Any:
+    """Mark our own SVG as safe; in a page it needs no namespace, and its blue is the page's, lighter in the dark."""
+    from markupsafe import Markup
+
+    svg = svg.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1)
+    return Markup(svg.replace(BLUE.lower(), "var(--accent)"))
+
+
+def _embed_picture(image: np.ndarray) -> str:
+    return "data:image/jpeg;base64," + b64encode(encode_jpeg(image)).decode("ascii")

@@ -1,0 +1,137 @@
+"""One frame as a picture: grey levels or probabilities, the object's contour, the clicks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.errors import InputError
+
+CONTOUR_COLOUR = (0, 210, 255)
+RING_COLOUR = (240, 228, 66)
+OUTLINE_COLOUR = (0, 0, 0)
+BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels wide
+WINDOW_PERCENTILES = (0.5, 99.5)
+WINDOW_SAMPLES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A sequence with its clicks and result, and the pixel values shown as black and as white."""
+
+    sequence: ImageSequence
+    points: PointSet
+    segmentation: Segmentation
+    window: tuple[float, float]
+
+
+def set_scene(sequence: ImageSequence, points: PointSet, segmentation: Segmentation) -> Scene:
+    """Check that the three belong together and measure the grey window."""
+    masks = segmentation.masks
+    if sequence.shape[:3] != masks.shape:
+        raise InputError(f"sequence and masks must have one (T, H, W), got {sequence.shape[:3]} and {masks.shape}")
+    points.check_inside(len(sequence), sequence.size)
+    return Scene(sequence, points, segmentation, measure_window(sequence.frames))
+
+
+def draw_frame(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
+    """One frame at a height and width, with the contour of its mask and a ring at each click: (*size, 3) uint8."""
+    picture = render_frame(scene.sequence.frames[frame], scene.window)
+    clicks = scene.points.coordinates[scene.points.frames == frame, 1:]
+    return draw_tile(picture, size, region=scene.segmentation.masks[frame], clicks=clicks)
+
+
+def draw_probability(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
+    """The probability on one frame at a height and width, with its contour at 0.5: (*size, 3) uint8."""
+    probability = scene.segmentation.probabilities.values[frame]
+    return draw_tile(render_probability(probability), size, region=probability, clicks=np.zeros((0, 2)))
+
+
+def measure_window(frames: np.ndarray) -> tuple[float, float]:
+    """The 0.5 and 99.5 percentile over (T, H, W, C) frames, of an even sample where there are over two million values.
+
+    >>> measure_window(np.arange(201, dtype=np.float32).reshape(1, 1, 201, 1))
+    (1.0, 199.0)
+    """
+    stride = max(1, int(np.ceil((frames.size / WINDOW_SAMPLES) ** (1 / 3))))
+    low, high = np.percentile(frames[::stride, ::stride, ::stride], WINDOW_PERCENTILES)
+    return float(low), float(high)
+
+
+def render_frame(frame: np.ndarray, window: tuple[float, float]) -> np.ndarray:
+    """(H, W, C) pixels of any type as (H, W, 3) uint8; three channels are colour, of others the first is shown.
+
+    window: the values shown as black and as white.
+
+    >>> render_frame(np.array([[[10], [20], [30]]], np.uint16), (10, 30))[0, :, 0]
+    array([  0, 128, 255], dtype=uint8)
+    """
+    low, high = window
+    channels = frame if frame.shape[-1] == 3 else np.repeat(frame[..., :1], 3, axis=-1)
+    span = high - low if high > low else 1.0
+    shares = (channels.astype(np.float32) - low) / span
+    return np.round(np.clip(shares, 0, 1) * 255).astype(np.uint8)
+
+
+def render_probability(probability: np.ndarray) -> np.ndarray:
+    """(H, W) probabilities as (H, W, 3) uint8 in the perceptually even map magma: 0 is black, 1 pale yellow."""
+    from matplotlib import colormaps
+
+    table = np.round(colormaps["magma"](np.arange(256))[:, :3] * 255).astype(np.uint8)
+    return table[np.round(probability.astype(np.float32) * 255).astype(np.uint8)]
+
+
+def draw_tile(picture: np.ndarray, size: tuple[int, int], *, region: np.ndarray, clicks: np.ndarray) -> np.ndarray:
+    """A (H, W, 3) picture at a new height and width, with a region's contour and a ring at each click.
+
+    region: (H, W) mask or probabilities; the contour runs where it crosses 0.5.
+    clicks: (P, 2) y, x in pixels of the picture.
+    """
+    scale = np.array(size) / picture.shape[:2]
+    resample = Image.Resampling.BICUBIC if scale.max() > 1 else Image.Resampling.BOX
+    image = Image.fromarray(picture).resize((size[1], size[0]), resample)
+    canvas = ImageDraw.Draw(image)
+    for line in trace_contours(region):
+        _draw_contour(canvas, to_tile(line, scale), size)
+    for click in clicks:
+        draw_ring(canvas, to_tile(click, scale), ring_radius(size))
+    return np.asarray(image)
+
+
+def trace_contours(region: np.ndarray) -> list[np.ndarray]:
+    """The closed lines (n, 2) y, x on which a (H, W) region crosses 0.5, or leaves the frame."""
+    from skimage.measure import find_contours
+
+    padded = np.pad(region.astype(np.float32), 1)
+    last = np.array(region.shape) - 1
+    return [np.clip(line - 1, 0, last) for line in find_contours(padded, 0.5)]
+
+
+def to_tile(positions: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Positions y, x of a picture in its scaled copy; pixel centres are whole numbers in both.
+
+    >>> to_tile(np.array([0, 1]), np.array([3, 3])).tolist()
+    [1.0, 4.0]
+    """
+    return (np.asarray(positions) + 0.5) * scale - 0.5
+
+
+def ring_radius(size: tuple[int, int]) -> int:
+    """Radius in pixels of the ring round a click on a tile of that height and width."""
+    return max(4, round(min(size) / 32))
+
+
+def draw_ring(canvas: ImageDraw.ImageDraw, centre: np.ndarray, radius: int) -> None:
+    """A bright ring of three pixels between two dark ones, so that it shows on any background."""
+    y, x = np.round(centre)
+    for grown, width, colour in ((2, 5, OUTLINE_COLOUR), (1, 3, RING_COLOUR)):
+        reach = radius + grown
+        canvas.ellipse((x - reach, y - reach, x + reach, y + reach), outline=colour, width=width)
+
+
+def _draw_contour(canvas: ImageDraw.ImageDraw, line: np.ndarray, size: tuple[int, int]) -> None:
+    """A line of one pixel, on large tiles of two: as shifted copies, for Pillow thins wide lines of short pieces."""
+    shifts = ((0, 0), (0, 1), (1, 0), (1, 1)) if max(size) >= BOLD_FROM else ((0, 0),)
+    for shift in shifts:
+        canvas.line([(x, y) for y, x in np.round(line) + shift], fill=CONTOUR_COLOUR)

@@ -1,0 +1,61 @@
+"""Numbers as people read them."""
+
+import math
+
+
+def format_share(share: float) -> str:
+    """A share of the frame in percent, with the digits that tell; a dash where it is unknown.
+
+    >>> format_share(0.1234), format_share(0.0004), format_share(0.0), format_share(float("nan"))
+    ('12.3 %', '0.04 %', '0 %', '–')
+    """
+    if not math.isfinite(share):
+        return "–"
+    percent = 100 * float(share)
+    if percent == 0:
+        return "0 %"
+    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2f} %" if percent >= 0.005 else "<0.01 %"
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration with the two units that tell.
+
+    >>> format_seconds(0.123), format_seconds(75.2), format_seconds(3720), format_seconds(float("nan"))
+    ('0.12 s', '1 min 15 s', '1 h 2 min', '–')
+    """
+    if not math.isfinite(seconds):
+        return "–"
+    if seconds < 9.95:
+        return f"{seconds:.2g} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def format_value(value: object) -> str:
+    """A setting as written in a settings file, without quotes; a dash for none.
+
+    >>> format_value(True), format_value(1e-05), format_value((2, 3)), format_value(None)
+    ('true', '1e-05', '2, 3', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(format_value(item) for item in value)
+    return str(value)
+
+
+def name_frame(frame: int, name: str) -> str:
+    """The frame's number, and its name where that says more than the number.
+
+    >>> name_frame(7, "0007"), name_frame(7, "slice_b")
+    ('frame 7', '7 · slice_b')
+    """
+    return f"frame {frame}" if name.isdecimal() and int(name) == frame else f"{frame} · {name}"

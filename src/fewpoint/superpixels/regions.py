@@ -1,0 +1,76 @@
+"""What is measured on each superpixel; every result is in the order of the global region index."""
+
+import numpy as np
+
+from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.errors import InputError
+
+
+def region_areas(superpixels: SuperpixelMap) -> np.ndarray:
+    """(total,) int64 number of pixels of each region."""
+    return np.concatenate([np.bincount(frame.ravel()) for frame in superpixels.labels])
+
+
+def region_means(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
+    """(total,) float64 mean over each region of a (T, H, W) map.
+
+    >>> superpixels = SuperpixelMap(np.array([[[0, 0, 1]]], np.int32))
+    >>> region_means(superpixels, np.array([[[1.0, 2.0, 5.0]]])).tolist()
+    [1.5, 5.0]
+    """
+    if np.shape(values) != superpixels.labels.shape:
+        raise InputError(
+            f"values must have the superpixels' shape {superpixels.labels.shape} (frames, height, width), "
+            f"got {np.shape(values)}"
+        )
+    pairs = zip(superpixels.labels, values, strict=True)
+    sums = [np.bincount(labels.ravel(), frame.ravel()) for labels, frame in pairs]
+    return np.concatenate(sums) / region_areas(superpixels)
+
+
+def region_centroids(superpixels: SuperpixelMap) -> np.ndarray:
+    """(total, 2) float64 mean y and x of each region, in pixels."""
+    height, width = superpixels.labels.shape[1:]
+    rows, columns = (axis.ravel() for axis in np.indices((height, width), np.float64))
+    sums = [
+        np.stack([np.bincount(labels.ravel(), rows), np.bincount(labels.ravel(), columns)], axis=1)
+        for labels in superpixels.labels
+    ]
+    return np.concatenate(sums) / region_areas(superpixels)[:, np.newaxis]
+
+
+def frame_of_region(superpixels: SuperpixelMap) -> np.ndarray:
+    """(total,) int64 frame that each region lies on."""
+    return np.repeat(np.arange(len(superpixels.counts)), superpixels.counts)
+
+
+def paint_regions(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
+    """(T, H, W) map, of the values' type, that holds each region's value on all of its pixels.
+
+    values: (total,) one value a region.
+    """
+    if np.shape(values) != (superpixels.total,):
+        raise InputError(f"one value a region is needed: {superpixels.total} regions, got shape {np.shape(values)}")
+    painted = np.empty(superpixels.labels.shape, values.dtype)
+    for frame, labels in enumerate(superpixels.labels):
+        painted[frame] = values[superpixels.offsets[frame] : superpixels.offsets[frame + 1]][labels]
+    return painted
+
+
+def regions_at_points(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:
+    """(P,) int64 global index of the region under each point."""
+    points.check_inside(len(superpixels.labels), superpixels.labels.shape[1:])
+    frames, rows, columns = points.coordinates.T
+    return superpixels.labels[frames, rows, columns] + superpixels.offsets[frames]
+
+
+def share_of_points(superpixels: SuperpixelMap, points: PointSet) -> float:
+    """Largest share of a frame that the regions clicked on it cover: a bound on the object below it is too small.
+
+    >>> superpixels = SuperpixelMap(np.array([[[0, 0, 1, 2]]], np.int32))
+    >>> share_of_points(superpixels, PointSet.from_rows([(0, 0, 0), (0, 0, 1), (0, 0, 3)]))
+    0.75
+    """
+    clicked = np.unique(regions_at_points(superpixels, points))
+    covered = np.bincount(frame_of_region(superpixels)[clicked], region_areas(superpixels)[clicked])
+    return float(covered.max() / superpixels.labels[0].size)

@@ -1,0 +1,115 @@
+"""Superpixels by simple linear iterative clustering (Achanta et al. 2012)."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.core import ImageSequence, Listener, StageProgress, SuperpixelMap, ignore
+from fewpoint.errors import SettingsError
+from fewpoint.superpixels.intensity import IntensityWindow, find_window
+
+STAGE = "superpixels"
+SMALLEST_AREA = 4
+# Measured on twenty sequences of five kinds: a little smoothing keeps noise out of the borders (+.001 to +.02 Max SP
+# on video), and pieces down to a quarter of the usual area, not half, keep small objects whole (+.02 on CT).
+SMOOTHING_PIXELS = 1.0
+SMALLEST_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class SuperpixelSettings:
+    """How frames are cut into superpixels.
+
+    count: about how many a frame; fewer where they would be smaller than four pixels.
+    compactness: weight of closeness against likeness of colour, in steps of lightness 0 … 100; higher is squarer.
+    max_side: frames with a longer side, in pixels, are cut at a reduced size.
+    """
+
+    count: int = 1200
+    compactness: float = 15.0
+    max_side: int = 512
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise SettingsError(f"superpixels.count must be at least 1, got {self.count}")
+        if not 0 < self.compactness < np.inf:
+            raise SettingsError(f"superpixels.compactness must be above 0 and finite, got {self.compactness:g}")
+        if self.max_side < 16:
+            raise SettingsError(f"superpixels.max_side must be at least 16 pixels, got {self.max_side}")
+
+
+def segment_frames(
+    sequence: ImageSequence, settings: SuperpixelSettings, listener: Listener = ignore, jobs: int = 0
+) -> SuperpixelMap:
+    """Cut each frame into connected regions of like colour; the result does not depend on the number of jobs.
+
+    jobs: frames worked on at once; 0 means as many as there are processor cores.
+    """
+    if jobs < 0:
+        raise SettingsError(f"jobs must be 0 (all cores) or more, got {jobs}")
+    labels = np.empty(sequence.shape[:3], np.int32)
+    for index, regions in enumerate(_segment_all(sequence.frames, settings, jobs or os.cpu_count() or 1)):
+        labels[index] = regions
+        listener(StageProgress(STAGE, index + 1))
+    return SuperpixelMap(labels)
+
+
+def _segment_all(frames: np.ndarray, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
+    """Labels of each frame in order. Threads suffice: the clustering runs outside the interpreter's lock."""
+    window = find_window(frames)
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(lambda frame: _segment_frame(frame, window, settings), frames)
+
+
+def _segment_frame(frame: np.ndarray, window: IntensityWindow, settings: SuperpixelSettings) -> np.ndarray:
+    """(H, W) labels of one (H, W, C) frame."""
+    from skimage.measure import label
+    from skimage.segmentation import slic
+
+    colours = _to_lightness(_reduce(window.apply(frame), settings.max_side))
+    height, width = colours.shape[:2]
+    spread = float(colours.max() - colours.min())
+    clusters = slic(
+        colours,
+        n_segments=min(settings.count, max(1, height * width // SMALLEST_AREA)),
+        # slic stretches each image to [0, 1]; dividing by what it stretches keeps one meaning on every frame.
+        compactness=settings.compactness / (spread or 1.0),
+        sigma=SMOOTHING_PIXELS,
+        min_size_factor=SMALLEST_SHARE,
+        convert2lab=False,
+        channel_axis=-1,
+        start_label=0,
+    )
+    # slic may give its first, too small pieces one label although they do not touch.
+    return _enlarge(label(clusters, background=-1, connectivity=1) - 1, frame.shape[:2])
+
+
+def _to_lightness(image: np.ndarray) -> np.ndarray:
+    """(H, W, C) in [0, 1] to Lab where it is colour, to 0 … 100 where it is not."""
+    if image.shape[-1] != 3:
+        return image * np.float32(100)
+    from skimage.color import rgb2lab
+
+    return rgb2lab(image)
+
+
+def _reduce(image: np.ndarray, max_side: int) -> np.ndarray:
+    """The image at a size whose longer side is at most max_side, smoothed first so that nothing aliases."""
+    longer = max(image.shape[:2])
+    if longer <= max_side:
+        return image
+    from skimage.transform import resize
+
+    size = [max(1, round(side * max_side / longer)) for side in image.shape[:2]]
+    return resize(image, size, order=1, anti_aliasing=True)
+
+
+def _enlarge(labels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Nearest-neighbour copy at another size; regions stay connected when no side shrinks."""
+    rows, columns = (
+        (2 * np.arange(target) + 1) * source // (2 * target) for source, target in zip(labels.shape, size, strict=True)
+    )
+    return labels[np.ix_(rows, columns)]

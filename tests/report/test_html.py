@@ -1,0 +1,163 @@
+"""The page about one run."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from fewpoint.core import ImageSequence
+from fewpoint.report import ReportContent, StoppingRule, render_report
+from fewpoint.report.html import summarise
+
+SECTIONS = ("summary", "montage", "frames", "priors", "stopping", "training", "timings", "settings")
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Attributes of every element, the text, and whether each element was closed in order."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.attributes, self.open, self.tags, self.text = [], [], set(), ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += attrs
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+    def values(self, name):
+        return [value for key, value in self.attributes if key == name]
+
+
+@pytest.fixture
+def content(result):
+    def build(title="Case 1", **shape):
+        sequence, points, segmentation = result(**shape)
+        return ReportContent(
+            title,
+            sequence,
+            points,
+            segmentation,
+            timings={"read": 1.0, "train": 99.0},
+            settings={"training": {"batch": 2, "flips": False, "rate": 1e-5}},
+            facts={"Device": "cpu", "Seed": "3"},
+            warnings=("The bound may be too small.",),
+            stopping=StoppingRule(0.007, 10, 30),
+        )
+
+    return build
+
+
+def test_the_page_needs_no_other_file(content):
+    page = render_report(content(n_frames=20, n_epochs=9))
+    outline = Outline(page)
+    assert "http" not in page and "@import" not in page and not outline.tags & {"script", "link", "iframe"}
+    assert outline.values("src") and all(source.startswith("data:image/") for source in outline.values("src"))
+    assert all(target.startswith("#") for target in outline.values("href"))
+    assert not re.search(r"url\((?!#)", page)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"n_frames": 1},
+        {"n_frames": 1, "n_epochs": 1},
+        {"n_frames": 30, "n_epochs": 9},
+        {"channels": 3, "n_epochs": 3},
+        {"channels": 2},
+        {"size": (3, 200)},
+    ],
+)
+def test_every_section_is_there_and_every_element_closed(content, shape):
+    outline = Outline(render_report(content(**shape)))
+    assert outline.open == []
+    identifiers = outline.values("id")
+    assert set(SECTIONS) <= set(identifiers) and len(identifiers) == len(set(identifiers))
+    assert set(outline.values("href")) <= {f"#{identifier}" for identifier in identifiers}
+
+
+def test_hostile_texts_are_shown_not_run(content):
+    hostile = "<script>alert(1)</script>\"'&"
+    base = content(hostile)
+    sequence = ImageSequence(base.sequence.frames, (hostile, *base.sequence.names[1:]))
+    segmentation = replace(base.segmentation, names=sequence.names)
+    page = render_report(
+        replace(
+            base,
+            sequence=sequence,
+            segmentation=segmentation,
+            timings={hostile: 1.0},
+            settings={hostile: {hostile: hostile}},
+            facts={hostile: hostile},
+            warnings=(hostile,),
+        )
+    )
+    assert "<script" not in page
+    assert Outline(page).text.count(hostile) >= 8
+
+
+def test_what_was_given_is_told(content):
+    text = Outline(render_report(content(n_frames=5))).text
+    given = ("Case 1", "The bound may be too small.", "Device", "cpu", "batch", "false", "1e-05", "1 min 39 s", "99 %")
+    assert all(told in text for told in given)
+    assert "From 1 click on 1 frame, the object was found on 4 of 5 frames." in text
+
+
+def test_without_training_the_page_says_so(content):
+    assert "Nothing was trained" in render_report(content())
+    assert "Nothing was trained" not in render_report(content(n_epochs=3))
+
+
+def test_a_result_without_any_mask_is_told(content):
+    base = content()
+    segmentation = replace(base.segmentation, masks=np.zeros_like(base.segmentation.masks))
+    assert "on none of the 5 frames" in render_report(replace(base, segmentation=segmentation))
+
+
+def test_only_what_the_run_has_must_be_given(result):
+    outline = Outline(render_report(ReportContent("Case 1", *result(n_epochs=3))))
+    assert set(SECTIONS) <= set(outline.values("id")) and "to check" not in outline.text
+
+
+@pytest.mark.parametrize("pixel_type", [np.uint16, np.float32])
+def test_deep_pixels_are_rendered(content, pixel_type):
+    base = content()
+    frames = base.sequence.frames.astype(pixel_type) * pixel_type(200)
+    page = render_report(replace(base, sequence=ImageSequence(frames, base.sequence.names)))
+    assert set(SECTIONS) <= set(Outline(page).values("id"))
+
+
+def test_unknown_values_are_shown_as_dashes(content, history):
+    base = content()
+    base.segmentation.priors.mean[:] = np.nan
+    past = history(9, 5, loss=float("nan"), negative_variance=float("nan"))
+    outline = Outline(render_report(replace(base, segmentation=replace(base.segmentation, history=past))))
+    assert "–" in outline.text and "nan" not in outline.text
+
+
+def test_equal_results_give_equal_pages(content):
+    assert render_report(content(n_epochs=3)) == render_report(content(n_epochs=3))
+
+
+def test_a_hundred_noisy_frames_stay_below_six_megabytes(content):
+    assert len(render_report(content(n_frames=100, size=(256, 256), channels=3, n_epochs=250)).encode()) < 6e6
+
+
+def test_the_summary_leaves_empty_frames_out_of_the_mean(content):
+    summary = summarise(content(n_frames=5))  # 10 x 12 pixels masked of 40 x 48 on four frames
+    assert (summary.frames, summary.masked_frames, summary.clicked_frames) == (5, 4, 1)
+    assert summary.mean_share == summary.largest_share == 120 / 1920
+    assert summary.largest_frame == "frame 0"

@@ -1,0 +1,84 @@
+"""Region statistics against slow versions that visit one superpixel at a time."""
+
+import numpy as np
+import pytest
+
+from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.errors import InputError
+from fewpoint.superpixels.regions import (
+    frame_of_region,
+    paint_regions,
+    region_areas,
+    region_centroids,
+    region_means,
+    regions_at_points,
+    share_of_points,
+)
+
+
+@pytest.fixture
+def superpixels(rng) -> SuperpixelMap:
+    return random_superpixels(rng, counts=(5, 9, 1), size=(7, 11))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def random_superpixels(rng: np.random.Generator, counts: tuple[int, ...], size: tuple[int, int]) -> SuperpixelMap:
+    frames = []
+    for count in counts:
+        extra = rng.integers(0, count, size[0] * size[1] - count)
+        frames.append(rng.permutation(np.concatenate([np.arange(count), extra])).reshape(size))
+    return SuperpixelMap(np.array(frames, np.int32))
+
+
+def each_region(superpixels: SuperpixelMap):
+    for frame, count in enumerate(superpixels.counts):
+        for label in range(count):
+            yield frame, superpixels.labels[frame] == label
+
+
+def test_areas_means_centroids_and_frames_equal_a_loop_over_superpixels(superpixels, rng):
+    values = rng.uniform(size=superpixels.labels.shape).astype(np.float32)
+    slow = list(each_region(superpixels))
+    assert len(slow) == superpixels.total
+    np.testing.assert_array_equal(region_areas(superpixels), [inside.sum() for _, inside in slow])
+    np.testing.assert_array_equal(frame_of_region(superpixels), [frame for frame, _ in slow])
+    means = [values[frame][inside].astype(np.float64).mean() for frame, inside in slow]
+    np.testing.assert_allclose(region_means(superpixels, values), means, rtol=1e-12)
+    centroids = [np.argwhere(inside).mean(axis=0) for _, inside in slow]
+    np.testing.assert_allclose(region_centroids(superpixels), centroids, rtol=1e-12)
+
+
+def test_painting_then_averaging_gives_the_values_back(superpixels, rng):
+    values = rng.uniform(size=superpixels.total)
+    np.testing.assert_allclose(region_means(superpixels, paint_regions(superpixels, values)), values, rtol=1e-12)
+
+
+def test_painting_keeps_the_type_of_the_values(superpixels):
+    assert paint_regions(superpixels, np.ones(superpixels.total, bool)).dtype == bool
+
+
+def test_the_region_at_a_point_is_the_one_whose_painted_index_is_there(superpixels, rng):
+    index = paint_regions(superpixels, np.arange(superpixels.total))
+    points = PointSet.from_rows([(0, 0, 0), (0, 6, 10), (1, 3, 4), (2, 6, 0)])
+    np.testing.assert_array_equal(regions_at_points(superpixels, points), index[tuple(points.coordinates.T)])
+
+
+def test_a_point_outside_is_refused_and_named(superpixels):
+    with pytest.raises(InputError, match="y 7, x 0 on frame 1"):
+        regions_at_points(superpixels, PointSet.from_rows([(1, 7, 0)]))
+
+
+def test_share_of_points_counts_each_superpixel_once_and_takes_the_largest_frame():
+    labels = np.array([[[0, 0, 0, 1]], [[0, 1, 2, 2]]], np.int32)
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 0, 1)])
+    assert share_of_points(SuperpixelMap(labels), points) == 0.75
+
+
+@pytest.mark.parametrize("measure", [region_means, paint_regions])
+def test_values_of_another_shape_are_refused_with_both_shapes(superpixels, measure):
+    with pytest.raises(InputError, match=r"got (shape )?\(2, 2\)"):
+        measure(superpixels, np.zeros((2, 2)))

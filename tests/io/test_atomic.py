@@ -76,6 +76,22 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, failure, 
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_full_disk_is_told_although_a_library_raises_its_own_error_over_it(tmp_path):
+    def write(stream):
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finally:
+            raise RuntimeError("unexpected position 704")
+
+    with pytest.raises(OutputError, match="disk is full"):
+        write_atomically(tmp_path / "a.txt", write)
+
+
+def test_an_error_that_is_not_the_system_s_stays_what_it_is(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        write_atomically(tmp_path / "a.txt", lambda stream: 1 / 0)
+
+
 def test_a_missing_folder_is_an_output_error_that_names_the_file(tmp_path):
     with pytest.raises(OutputError, match=r"nowhere.*No such file"):
         write_text(tmp_path / "nowhere" / "a.txt", "")

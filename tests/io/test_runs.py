@@ -15,7 +15,7 @@ import pytest
 
 import fewpoint.errors
 from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
-from fewpoint.errors import InputError, OutputError, RunConflictError
+from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io import runs
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
@@ -259,3 +259,28 @@ def test_importing_io_loads_no_decoder_and_no_torch():
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("error", [InputError, SettingsError, DeviceError])
+def test_a_first_start_that_is_refused_leaves_no_folder(tmp_path, error):
+    with pytest.raises(error), RunFolder.open(tmp_path / "run", IDENTITY) as run:
+        run.artefact("superpixels.npz").write_text("done")
+        raise error("no")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("error", [OutputError, KeyboardInterrupt, ZeroDivisionError])
+def test_a_start_that_fails_otherwise_leaves_what_it_has(tmp_path, error):
+    with pytest.raises(error), RunFolder.open(tmp_path / "run", IDENTITY) as run:
+        run.artefact("superpixels.npz").write_text("done")
+        raise error("no")
+    assert (tmp_path / "run" / "stages" / "superpixels.npz").read_text() == "done"
+
+
+def test_a_later_start_that_is_refused_leaves_what_the_first_has(tmp_path):
+    with RunFolder.open(tmp_path / "run", IDENTITY) as run:
+        run.artefact("superpixels.npz").write_text("done")
+    before = snapshot(tmp_path)
+    with pytest.raises(DeviceError), RunFolder.open(tmp_path / "run", IDENTITY):
+        raise DeviceError("no")
+    assert snapshot(tmp_path) == before

@@ -5,14 +5,19 @@ from typing import Annotated
 
 import typer
 
-OutPath = Annotated[Path, typer.Option("--out", help="Run folder; an unfinished run in it is continued.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of the phantom and of the training.", min=0)]
+OutPath = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder for the result; an unfinished run in it is continued.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the phantom and of the training.")]
 
 BOUND_FACTOR = 1.4
 
 
 def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
-    """Segment a made-up sequence with one click a frame, and score the masks against its exact truth."""
+    """Segment a made-up sequence and score it.
+
+    The sequence shows a moving, deforming object among distractors, clicked once a frame; its truth is known exactly.
+    """
     from fewpoint.cli.progress import show_progress
     from fewpoint.evaluation.metrics import score_masks
     from fewpoint.evaluation.phantom import make_phantom

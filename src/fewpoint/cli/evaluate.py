@@ -7,13 +7,21 @@ from typing import Annotated
 
 import typer
 
-MasksPath = Annotated[Path, typer.Argument(metavar="MASKS", help="A run folder, a folder of masks, a TIFF stack, .npy or .npz.")]
-TruthPath = Annotated[Path, typer.Argument(metavar="TRUTH", help="The same for the truth.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+MasksPath = Annotated[
+    Path,
+    typer.Argument(metavar="MASKS", help="A run folder, a folder of mask images, a TIFF stack, an .npy or an .npz."),
+]
+TruthPath = Annotated[
+    Path, typer.Argument(metavar="TRUTH", help="The same for the truth; pixels other than zero show the object.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def evaluate_command(masks: MasksPath, truth: TruthPath, as_json: AsJson = False) -> None:
-    """Score MASKS against TRUTH: F1, precision and recall over all pixels, and for each frame."""
+    """Score MASKS against TRUTH.
+
+    Prints F1, precision and recall of each frame, and over all pixels of all frames together.
+    """
     from fewpoint.evaluation.metrics import score_masks
     from fewpoint.io.masks import read_masks
 

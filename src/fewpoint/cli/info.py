@@ -7,12 +7,12 @@ import typer
 
 from fewpoint import __version__
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVIDIA GPUs", "mps": "Apple GPUs"}
 
 
 def info_command(as_json: AsJson = False) -> None:
-    """Show version, presets with their values, formats and devices."""
+    """Show version, formats, devices and presets."""
     facts = collect_facts()
     if as_json:
         print(json.dumps(facts))
@@ -21,7 +21,7 @@ def info_command(as_json: AsJson = False) -> None:
     for title in ("formats", "devices"):
         print(f"\n{title}")
         for name, description in facts[title].items():
-            print(f"  {name:12} {description}")
+            print(f"  {name:16}  {description}")
     for name, sections in facts["presets"].items():
         print(f"\npreset {name}")
         for section, values in sections.items():

@@ -4,9 +4,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted
 from fewpoint.core.progress import Event
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -26,10 +30,13 @@ def show_progress(quiet: bool = False) -> Iterator[Listener]:
 def describe_epoch(event: EpochFinished) -> str:
     """Phase, epoch and the figures that tell whether training goes well."""
     record = event.record
-    return (
-        f"{record.phase}, epoch {record.epoch} of at most {event.total}: prior {record.mean_prior:.4f}, "
-        f"ascent {record.ascent_share:.0%}, clicks {record.click_probability:.2f}"
-    )
+    return f"{record.phase}, epoch {record.epoch} of at most {event.total}: {describe_figures(event)}"
+
+
+def describe_figures(event: EpochFinished) -> str:
+    """Mean prior over frames, share of ascent steps, mean probability at the clicks."""
+    record = event.record
+    return f"prior {record.mean_prior:.4f}, ascent {record.ascent_share:.0%}, clicks {record.click_probability:.2f}"
 
 
 class RemainingTime:
@@ -65,7 +72,7 @@ class PlainLines:
         elif isinstance(event, StageFinished):
             _print(f"{event.stage}: " + ("found finished" if event.reused else f"{event.seconds:.1f} s"))
         elif isinstance(event, Message):
-            _print(("warning: " if event.warning else "") + event.text)
+            _print(_word(event))
 
     def _show_epoch(self, event: EpochFinished) -> None:
         left = self._remaining.estimate(event.record.epoch, event.total)
@@ -79,40 +86,54 @@ def _live_display() -> Iterator[Listener]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<12}"), BarColumn(bar_width=30), TimeElapsedColumn(), TextColumn("{task.fields[text]}"))
-    with Progress(*columns, console=console) as progress:
+    columns = (
+        TextColumn("{task.description:<11}"),
+        BarColumn(bar_width=16),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
         yield LiveDisplay(progress)
 
 
 class LiveDisplay:
-    """One bar a stage."""
+    """One bar a stage; that of learning with its latest epoch beside it. Fits into 80 columns."""
 
-    def __init__(self, progress: "Progress") -> None:  # noqa: F821 - rich is imported where it is used
+    def __init__(self, progress: "Progress") -> None:
         self._progress = progress
-        self._tasks: dict[str, int] = {}
+        self._stages: dict[str, TaskID] = {}
         self._remaining = RemainingTime()
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
             self._remaining = RemainingTime()
-            self._tasks[event.stage] = self._progress.add_task(event.stage, total=event.steps or None, text="")
+            self._stages[event.stage] = self._progress.add_task(event.stage, total=event.steps or None, text="")
         elif isinstance(event, StageProgress):
-            self._progress.update(self._tasks[event.stage], completed=event.done)
+            self._progress.update(self._stages[event.stage], completed=event.done)
         elif isinstance(event, EpochFinished):
-            left = self._remaining.estimate(event.record.epoch, event.total)
-            text = ", ".join(filter(None, [describe_epoch(event), left]))
-            self._progress.update(self._tasks["learning"], completed=event.record.epoch, text=text)
+            self._show_epoch(event)
         elif isinstance(event, StageFinished):
-            text = "found finished" if event.reused else f"{event.seconds:.1f} s"
-            self._progress.update(self._tasks[event.stage], total=1, completed=1, text=text)
+            self._progress.update(self._stages[event.stage], total=1, completed=1)
+            if event.reused:
+                self._progress.update(self._stages[event.stage], text="found finished")
         elif isinstance(event, Message):
-            self._progress.console.print(("[yellow]warning:[/] " if event.warning else "") + event.text)
+            self._progress.console.print(_word(event), markup=False, highlight=False)
+
+    def _show_epoch(self, event: EpochFinished) -> None:
+        record = event.record
+        left = self._remaining.estimate(record.epoch, event.total)
+        place = ", ".join(filter(None, [record.phase, f"epoch {record.epoch} of {event.total}", left]))
+        text = f"{place}\n{describe_figures(event)}"
+        self._progress.update(self._stages["learning"], completed=record.epoch, text=text)
+
+
+def _word(message: Message) -> str:
+    return ("warning: " if message.warning else "") + message.text
 
 
 def _tell_warnings(event: Event) -> None:
     if isinstance(event, Message) and event.warning:
-        _print(f"warning: {event.text}")
+        _print(_word(event))
 
 
 def _print(line: str) -> None:

@@ -2,38 +2,78 @@
 
 import json
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet, Segmentation
+from fewpoint.core import AreaBound, ImageSequence, PointSet
 from fewpoint.errors import InputError
 
 if TYPE_CHECKING:
     from fewpoint.pipeline.config import Settings
 
-InputPath = Annotated[Path, typer.Argument(metavar="INPUT", help="Frames: a folder of images, a TIFF stack, .npy or .npz.")]
-PointsPath = Annotated[
-    Path | None, typer.Option("--points", help="CSV frame,y,x in pixels, or 2dlocs.csv; may be left out where INPUT has one.")
+
+class PresetName(StrEnum):
+    AUTO = "auto"
+    FAST = "fast"
+    PAPER = "paper"
+
+
+class DeviceName(StrEnum):
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+    MPS = "mps"
+
+
+InputPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT", help="The frames: a folder of PNG, JPEG or TIFF images, a TIFF stack, an .npy or an .npz."
+    ),
 ]
-OutPath = Annotated[Path, typer.Option("--out", help="Run folder; an unfinished run in it is continued.")]
+OutPath = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder for the result; an unfinished run in it is continued.")
+]
+PointsPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--points",
+        metavar="FILE",
+        help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; or a 2dlocs.csv. "
+        "May be left out where INPUT comes with a 2dlocs.csv.",
+    ),
+]
 MaxFraction = Annotated[
-    float | None, typer.Option("--max-fraction", help="Largest share of a frame that the object covers, a generous guess.")
+    float | None,
+    typer.Option(
+        "--max-fraction",
+        metavar="F",
+        help="Largest share of a frame that the object covers, a generous guess between 0 and 1.",
+    ),
 ]
 LargestBox = Annotated[
     str | None,
-    typer.Option("--largest-box", metavar="FRAME,Y0,X0,Y1,X1", help="A box round the object where it is largest."),
+    typer.Option(
+        "--largest-box",
+        metavar="FRAME,Y0,X0,Y1,X1",
+        help="Instead: a box round the object on the frame where it is largest. With neither, a bound is estimated.",
+    ),
 ]
-Preset = Annotated[str, typer.Option("--preset", help="auto, fast or paper; auto picks by device.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
-Seed = Annotated[int, typer.Option("--seed", help="Same seed, same masks (on a CPU).", min=0)]
+Preset = Annotated[PresetName, typer.Option("--preset", help="paper needs a GPU to be bearable; auto picks by device.")]
+Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same masks on a CPU.")]
 Assignments = Annotated[
-    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one setting; may be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one setting; may be repeated; see fewpoint info."),
 ]
-ConfigPath = Annotated[Path | None, typer.Option("--config", help="TOML file of settings, a table a section.")]
-NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the network instead of tracking.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+ConfigPath = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table a section.")
+]
+NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the probabilities instead of tracking.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and no progress.")]
 
 
 def segment_command(  # noqa: PLR0913 - one argument an option
@@ -42,8 +82,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     points_path: PointsPath = None,
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
-    preset: Preset = "auto",
-    device: Device = "auto",
+    preset: Preset = PresetName.AUTO,
+    device: Device = DeviceName.AUTO,
     seed: Seed = 0,
     assignments: Assignments = None,
     config: ConfigPath = None,
@@ -52,10 +92,11 @@ def segment_command(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Segment the clicked object on every frame of INPUT."""
     if max_fraction is not None and largest_box is not None:
-        raise typer.BadParameter("give --max-fraction or --largest-box, not both.")
+        raise typer.BadParameter("give --max-fraction or --largest-box, not both")
     from fewpoint.io.images import read_sequence
 
-    settings = build_settings(preset, device, config, [*(assignments or []), *_tracking_off(no_tracking)])
+    changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
+    settings = build_settings(preset, device, config, changes)
     sequence = read_sequence(input_path)
     points = _read_points(input_path, points_path, sequence)
     bound = _read_bound(max_fraction, largest_box, sequence)
@@ -66,9 +107,10 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     from fewpoint.pipeline.task import Task
 
     task = Task(sequence, points, bound, settings, seed, device)
-    with RunFolder.open(out, task.identity()) as folder, show_progress(quiet=as_json) as listener:
-        result = run_task(task, folder, listener)
-        _tell(result, folder.path, folder.manifest, as_json)
+    with RunFolder.open(out, task.identity()) as folder:
+        with show_progress(quiet=as_json) as listener:
+            run_task(task, folder, listener)
+        _tell(folder.path, folder.manifest, as_json)
 
 
 def build_settings(preset: str, device: str, config: Path | None, assignments: list[str]) -> "Settings":
@@ -83,15 +125,11 @@ def build_settings(preset: str, device: str, config: Path | None, assignments: l
 
 def _resolve_device(preset: str, device: str) -> str:
     """The kind of device; asks torch only where the preset depends on it."""
-    if preset != "auto":
+    if preset != PresetName.AUTO:
         return device
     from fewpoint.learning.devices import choose_device
 
     return choose_device(device).type
-
-
-def _tracking_off(no_tracking: bool) -> list[str]:
-    return ["tracking.enabled=false"] if no_tracking else []
 
 
 def _read_points(input_path: Path, points_path: Path | None, sequence: ImageSequence) -> PointSet:
@@ -99,7 +137,7 @@ def _read_points(input_path: Path, points_path: Path | None, sequence: ImageSequ
 
     found = points_path or find_points(input_path)
     if found is None:
-        raise InputError(f"points on the object are needed and {input_path} holds none; give --points FILE")
+        raise InputError(f"points on the object are needed and {input_path} comes with none; give --points FILE")
     return read_points(found, sequence)
 
 
@@ -108,16 +146,25 @@ def _read_bound(max_fraction: float | None, largest_box: str | None, sequence: I
         return AreaBound(max_fraction)
     if largest_box is None:
         return None
-    try:
-        frame, y0, x0, y1, x1 = (int(part) for part in largest_box.split(","))
-    except ValueError:
-        raise typer.BadParameter(f"--largest-box must be FRAME,Y0,X0,Y1,X1 in whole pixels, got {largest_box}.") from None
+    frame, *box = _parse_box(largest_box)
     if not 0 <= frame < len(sequence):
-        raise InputError(f"the box is on frame {frame}, but the sequence has frames 0 to {len(sequence) - 1}")
-    return AreaBound.from_box((y0, x0, y1, x1), sequence.size)
+        raise InputError(
+            f"the box is on frame {frame}, but the sequence has frames 0 to {len(sequence) - 1}; frames count from zero"
+        )
+    return AreaBound.from_box(tuple(box), sequence.size)
 
 
-def _tell(result: Segmentation, folder: Path, manifest: dict, as_json: bool) -> None:
+def _parse_box(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 5:
+        raise typer.BadParameter(f"--largest-box must be five whole numbers FRAME,Y0,X0,Y1,X1, got {text}")
+    return numbers
+
+
+def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
     """Say what came out and where it lies."""
     summary = manifest["result"]
     if as_json:
@@ -125,7 +172,7 @@ def _tell(result: Segmentation, folder: Path, manifest: dict, as_json: bool) -> 
         return
     print(
         f"{summary['frames_with_object']} of {summary['frames']} frames show the object, "
-        f"{summary['mean_share']:.2%} of a frame on average (bound {result.bound.fraction:.2%})"
+        f"{summary['mean_share']:.2%} of a frame on average (bound {summary['bound']:.2%})"
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)

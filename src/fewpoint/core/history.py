@@ -71,7 +71,9 @@ class PriorHistory:
     def __post_init__(self) -> None:
         for values in (self.priors, self.observed, self.positive_share):
             if values.ndim != 2 or len(values) != len(self.records):
-                raise InputError(f"history needs one row of priors an epoch: {len(self.records)} epochs, {values.shape}")
+                raise InputError(
+                    f"history needs one row of priors an epoch: {len(self.records)} epochs, {values.shape}"
+                )
 
     @classmethod
     def empty(cls, n_frames: int) -> "PriorHistory":

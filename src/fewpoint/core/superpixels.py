@@ -19,9 +19,7 @@ class SuperpixelMap:
 
     def __post_init__(self) -> None:
         if self.labels.ndim != 3 or self.labels.dtype != np.int32:
-            raise InputError(
-                f"superpixel labels must be (T, H, W) int32, got {self.labels.dtype} {self.labels.shape}"
-            )
+            raise InputError(f"superpixel labels must be (T, H, W) int32, got {self.labels.dtype} {self.labels.shape}")
         for index, frame in enumerate(self.labels):
             present = np.bincount(frame.ravel()) if frame.min() >= 0 else np.zeros(1)
             if (present == 0).any():

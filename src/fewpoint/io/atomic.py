@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from fewpoint.errors import InputError, OutputError
+from fewpoint.errors import FewpointError, InputError, OutputError
 
 PARTIAL_SUFFIX = ".partial"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -103,12 +103,25 @@ def explaining_write_errors(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write into one OutputError that names the path."""
     try:
         yield
-    except OSError as error:
-        if error.errno in NO_SPACE:
+    except FewpointError:
+        raise
+    except Exception as error:
+        refusal = _find_refusal(error)
+        if refusal is None:
+            raise
+        if refusal.errno in NO_SPACE:
             raise OutputError(
                 f"the disk is full or the quota spent: {path} could not be written; free some space and run again"
             ) from error
-        raise OutputError(f"cannot write {path}: {error.strerror or error}; give a folder you can write to") from error
+        reason = refusal.strerror or refusal
+        raise OutputError(f"cannot write {path}: {reason}; give a folder you can write to") from error
+
+
+def _find_refusal(error: BaseException | None) -> OSError | None:
+    """The system's error behind one; torch, for one, raises its own on top when a write fails."""
+    while error is not None and not isinstance(error, OSError):
+        error = error.__context__
+    return error
 
 
 def _name_partial(path: Path) -> Path:

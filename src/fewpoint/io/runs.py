@@ -6,6 +6,7 @@ masks/<name>.png     the result, with probabilities.npz, priors.csv and history.
 .lock                held while a process works here; the system lets go of it when the process dies
 """
 
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,7 @@ import numpy as np
 
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.segmentation import Segmentation
-from fewpoint.errors import InputError, OutputError, RunConflictError
+from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
 from fewpoint.io.decoding import load_array
 from fewpoint.io.masks import MASKS_FOLDER, write_masks
@@ -31,6 +32,9 @@ STAGES_FOLDER = "stages"
 PROBABILITIES_FILE = "probabilities.npz"
 PRIORS_FILE = "priors.csv"
 HISTORY_FILE = "history.csv"
+
+# Errors of the call, not of the run: starting the same run again cannot help.
+REFUSALS = (InputError, SettingsError, DeviceError)
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,19 @@ PART_NAMES = {
 class RunFolder:
     """A folder that belongs to one run and, while open, to one process.
 
+    A first start that is refused for its input, settings or device leaves nothing behind; a run that is stopped or
+    fails otherwise leaves what it has, to be continued.
+
     with RunFolder.open("out", identity) as run:
         write_arrays(run.artefact("superpixels.npz"), arrays)
         run.write_manifest("finished", {"seconds": 12.5})
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any], lock: "BaseFileLock") -> None:
+    def __init__(self, path: Path, manifest: dict[str, Any], lock: "BaseFileLock", is_new: bool) -> None:
         self.path = path
         self._manifest = manifest
         self._lock = lock
+        self._is_new = is_new
 
     @classmethod
     def open(cls, path: str | Path, identity: RunIdentity) -> "RunFolder":
@@ -82,13 +90,16 @@ class RunFolder:
         with explaining_write_errors(path):
             path.mkdir(parents=True, exist_ok=True)
         lock = _acquire(path)
+        is_new = _read_manifest(path) is None
         try:
-            run = cls(path, _agree_on_manifest(path, identity), lock)
+            run = cls(path, _agree_on_manifest(path, identity), lock, is_new)
             run.clean_stale()
             with explaining_write_errors(path):
                 (path / STAGES_FOLDER).mkdir(exist_ok=True)
             return run
-        except BaseException:
+        except BaseException as error:
+            if is_new and not isinstance(error, RunConflictError):
+                _discard(path)
             lock.release()
             raise
 
@@ -134,6 +145,8 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._is_new and isinstance(error, REFUSALS):
+            _discard(self.path)
         self.close()
 
 
@@ -235,3 +248,8 @@ def _acquire(path: Path) -> "BaseFileLock":
         except filelock.Timeout:
             raise RunConflictError(f"another process works in {path}; wait for it or give another --out") from None
     return lock
+
+
+def _discard(path: Path) -> None:
+    """Remove a run folder that holds nothing worth keeping, its lock file while that is still held."""
+    shutil.rmtree(path, ignore_errors=True)

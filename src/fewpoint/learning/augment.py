@@ -4,6 +4,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.nn.functional import affine_grid, grid_sample
 
 from fewpoint.learning.settings import AugmentationSettings
 
@@ -36,10 +37,38 @@ def blur_bilaterally(frames: Tensor, deviation: float) -> Tensor:
     return total / weight
 
 
-def flip_randomly(frames: Tensor, labels: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Mirror each frame and its labels together, along either axis with probability one half."""
+def flip_randomly(frames: Tensor, maps: list[Tensor], generator: torch.Generator) -> tuple[Tensor, list[Tensor]]:
+    """Mirror each frame (B, C, h, w) and its maps (B, h, w) together, along either axis with probability one half."""
     flags = torch.rand(2, len(frames), generator=generator, device=frames.device) < 0.5
     for axis, flag in zip((-1, -2), flags, strict=True):
         frames = torch.where(flag[:, None, None, None], frames.flip(axis), frames)
-        labels = torch.where(flag[:, None, None], labels.flip(axis), labels)
-    return frames, labels
+        maps = [torch.where(flag[:, None, None], each.flip(axis), each) for each in maps]
+    return frames, maps
+
+
+def warp_randomly(
+    frames: Tensor, labels: Tensor, border: int, *, settings: AugmentationSettings, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Turn, stretch and shift frames and labels together; where the frame ends, its mirror image and label `border`."""
+    grid = draw_warps(frames.shape, settings, generator, frames.device)
+    frames = grid_sample(frames, grid, padding_mode="reflection", align_corners=False)
+    moved = grid_sample(labels[:, None].float(), grid, mode="nearest", align_corners=False)[:, 0].round().long()
+    inside = (grid.abs() <= 1).all(-1)
+    return frames, torch.where(inside, moved, border)
+
+
+def draw_warps(
+    shape: tuple[int, ...], settings: AugmentationSettings, generator: torch.Generator, device: torch.device
+) -> Tensor:
+    """(B, h, w, 2) sampling grids: random rotation, scale, stretch by up to the root of the scale, and shift."""
+    batch, _, height, width = shape
+    draws = torch.rand(5, batch, generator=generator, device=device) * 2 - 1
+    angle = draws[0] * math.radians(settings.rotation)
+    scale = torch.exp(draws[1] * math.log(settings.scale))
+    stretch = torch.exp(draws[2] * math.log(settings.scale) / 2)
+    cosine, sine = torch.cos(angle) * scale, torch.sin(angle) * scale
+    rows = (
+        torch.stack([cosine * stretch, -sine * height / width, draws[3] * settings.shift], -1),
+        torch.stack([sine * width / height, cosine / stretch, draws[4] * settings.shift], -1),
+    )
+    return affine_grid(torch.stack(rows, 1), list(shape), align_corners=False)

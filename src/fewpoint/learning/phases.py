@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from fewpoint.core import AreaBound, EpochFinished, EpochRecord, Listener, Message, PriorEstimate, PriorHistory
+from fewpoint.errors import FewpointError
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
 from fewpoint.learning.priors import estimate_from, initial_state, update_priors
 from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
@@ -106,7 +107,8 @@ class Learning:
         progress = self.progress
         priors = torch.from_numpy(self._usable(progress.priors)).float()
         means = self.trainer.run_epoch(priors, self._rates())
-        observation = observe(self.trainer, self.schedule.priors.gamma)
+        observation = observe(self.trainer, self.schedule.priors.gamma, exact=self._counts())
+        self._refuse_divergence(means, observation)
         self._append(means, observation)
         if progress.phase == ESTIMATION:
             self._estimate(observation)
@@ -119,7 +121,9 @@ class Learning:
         if self.schedule.phases.estimation_epochs:
             return estimate_from(self.progress.state, observed, samples.absent, self.bound)
         share = self.progress.rows[-1][2] if self.progress.rows else self.progress.priors
-        return PriorEstimate(np.where(samples.absent, 0.0, share), np.abs(share - observed), observed)
+        deviation = np.abs(share - observed)
+        absent = samples.absent
+        return PriorEstimate(np.where(absent, 0.0, share), np.where(absent, 0.0, deviation), observed)
 
     def _usable(self, priors: np.ndarray) -> np.ndarray:
         return np.where(self.trainer.samples.absent, 0.0, priors)
@@ -133,6 +137,22 @@ class Learning:
             return [rate] * steps
         first, total = self.progress.phase_epoch * steps, phases.warmup_epochs * steps
         return [one_cycle(rate, first + step, total) for step in range(steps)]
+
+    def _counts(self) -> bool:
+        """Whether the coming observation decides something: in the estimation, and after the very last epoch."""
+        progress, phases = self.progress, self.schedule.phases
+        left = {WARM_UP: phases.estimation_epochs + phases.final_epochs, FINAL: 0}.get(progress.phase, 1)
+        epochs = {WARM_UP: phases.warmup_epochs, FINAL: phases.final_epochs}.get(progress.phase, 0)
+        return progress.phase == ESTIMATION or (left == 0 and progress.phase_epoch + 1 == epochs)
+
+    def _refuse_divergence(self, means: StepMeans, observation: Observation) -> None:
+        """Raise before the epoch counts, so that the last checkpoint is of a sound network."""
+        if not (math.isfinite(means.loss) and math.isfinite(observation.click_probability)):
+            phase, epoch = self.progress.phase, self.progress.epoch + 1
+            raise FewpointError(
+                f"training must stay finite, it diverged in epoch {epoch} ({phase}, loss {means.loss:g}); "
+                f"lower phases.{phase.replace('-', '')}_rate or training.clip_norm, or try another --seed"
+            )
 
     def _append(self, means: StepMeans, observation: Observation) -> None:
         progress = self.progress
@@ -212,9 +232,7 @@ class Learning:
         remembered = self.remembered
         self.trainer.network.load_state_dict(remembered["weights"])
         state = Gaussian(remembered["mean"].numpy(), remembered["covariance"].numpy())
-        self.progress = replace(
-            self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"])
-        )
+        self.progress = replace(self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"]))
         self.remembered = None
 
     def _enter(self, phase: str) -> None:
@@ -235,10 +253,13 @@ class Learning:
         return record.phase == ESTIMATION and self.progress.phase != ESTIMATION and not record.stopped
 
 
-def observe(trainer: Trainer, gamma: float) -> Observation:
-    """Predict all frames and sum up what the filter, the stopping rule and the user want to know."""
-    samples = trainer.samples
-    logits = predict_logits(trainer.network, samples, trainer.recipe.training)
+def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
+    """Predict all frames and sum up what the filter, the stopping rule and the user want to know.
+
+    Where nothing depends on it, running averages of the batch norms do: exact=False halves the time.
+    """
+    samples, settings = trainer.samples, trainer.recipe.training
+    logits = predict_logits(trainer.network, samples, settings if exact else replace(settings, statistics="running"))
     probabilities = pool_probabilities(logits, samples)
     valid = samples.areas > 0
     negatives = probabilities[valid & (probabilities < 0.5)]

@@ -17,8 +17,7 @@ def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSet
         measure_statistics(network, samples, settings)
     network.eval()
     pieces = [
-        run_network(network, samples.standardise(frames), settings)
-        for frames in samples.frames.split(PREDICTION_BATCH)
+        run_network(network, samples.standardise(frames), settings) for frames in samples.frames.split(PREDICTION_BATCH)
     ]
     network.train()
     return torch.cat(pieces)
@@ -34,14 +33,20 @@ def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) 
 
 
 def measure_statistics(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> None:
-    """Replace the running averages of batch norms by the mean over all frames, unaltered, as the weights now stand."""
+    """Replace the running averages of batch norms by the mean over all frames, unaltered, as the weights now stand.
+
+    Each batch counts by its frames: with equal counts, the seventeenth frame alone would weigh as much as sixteen.
+    """
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # a plain mean over the batches that follow
+    seen = 0
     network.train()
     for frames in samples.frames.split(PREDICTION_BATCH):
+        seen += len(frames)
+        for norm in norms:
+            norm.momentum = len(frames) / seen
         run_network(network, samples.standardise(frames), settings)
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum
@@ -51,8 +56,6 @@ def pool_probabilities(logits: Tensor, samples: SampleSet) -> Tensor:
     """(T, regions) probability of each superpixel, from its mean logit."""
     pieces = [
         pool_regions(part, labels, samples.regions)
-        for part, labels in zip(
-            logits.split(PREDICTION_BATCH), samples.labels.split(PREDICTION_BATCH), strict=True
-        )
+        for part, labels in zip(logits.split(PREDICTION_BATCH), samples.labels.split(PREDICTION_BATCH), strict=True)
     ]
     return torch.sigmoid(torch.cat(pieces))

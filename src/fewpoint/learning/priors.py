@@ -23,9 +23,7 @@ def update_priors(
     identity = np.eye(len(state.mean))
     smoothing = smoothing_matrix(len(state.mean), settings.smoothing)
     control = control_input(epoch, horizon, settings) * bound.fraction
-    predicted = predict(
-        state, lambda points: points @ smoothing.T - control, settings.process_noise * identity, limits
-    )
+    predicted = predict(state, lambda points: points @ smoothing.T - control, settings.process_noise * identity, limits)
     return correct(predicted, np.clip(observed, *limits), settings.observation_noise * identity, limits)
 
 

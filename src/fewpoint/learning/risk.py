@@ -22,7 +22,8 @@ def pu_risk(logits: Tensor, positive: Tensor, unlabelled: Tensor, priors: Tensor
     """Risk of a batch of frames, summed over the frames, with one sign test for the batch.
 
     logits: (B, S). positive, unlabelled: (B, S) weights of the samples, 0 for those left out. priors: (B,).
-      R+ = sum_i pi_i mean_P[l+],  R- = sum_i (mean_U[l-] - pi_i mean_P[l-]),  l+(z) = log(1 + e^-z), l-(z) = log(1 + e^z).
+      R+ = sum_i pi_i mean_P[l+],  R- = sum_i (mean_U[l-] - pi_i mean_P[l-]),
+      l+(z) = log(1 + e^-z),  l-(z) = log(1 + e^z).
     A frame without a positive sample borrows the mean over the batch's positives; where the batch has none, frames
     without a sample contribute nothing to R+ and only their unlabelled term to R-.
 

@@ -52,10 +52,10 @@ def build_samples(
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
+    _restore_clicked(labels, superpixels, points, size)
     areas = _region_areas(labels, regions)
-    positive = _mark_positive(superpixels, points, regions)
-    # A superpixel of a pixel or two can vanish at the working size; a clicked one is then no sample either.
-    positive &= areas > 0
+    # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
+    positive = _mark_positive(superpixels, points, regions) & (areas > 0)
     unlabelled = (areas > 0) & ~positive
     n_frames = len(sequence)
     absent = np.zeros(n_frames, bool)
@@ -83,6 +83,15 @@ def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32)
         piece = torch.from_numpy(window[start : start + chunk]).permute(0, 3, 1, 2)
         pieces.append(size.reduce_frames(piece.contiguous()))
     return torch.cat(pieces)
+
+
+def _restore_clicked(labels: np.ndarray, superpixels: SuperpixelMap, points: PointSet, size: WorkingSize) -> None:
+    """Where a superpixel under a point fell between the pixels of the reduced size, give it the point's pixel there."""
+    clicked = superpixels.labels[tuple(points.coordinates.T)]
+    for (frame, *place), label in zip(points.coordinates, clicked, strict=True):
+        if not (labels[frame] == label).any():
+            row, column = np.array(place) * size.reduced // size.full
+            labels[frame, row, column] = label
 
 
 def _region_areas(labels: np.ndarray, regions: int) -> np.ndarray:

@@ -109,6 +109,8 @@ class PriorSettings:
     def __post_init__(self) -> None:
         for name in ("gamma", "process_noise", "observation_noise", "initial_variance"):
             require("priors", name, getattr(self, name) > 0, "above 0", getattr(self, name))
+        for name in ("first_control", "last_control"):
+            require("priors", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
         require("priors", "smoothing", 0 <= self.smoothing <= 1, "between 0 and 1", self.smoothing)
 
 
@@ -133,8 +135,10 @@ class StoppingSettings:
 class AugmentationSettings:
     """A random combination, each kind applied to a frame with the given probability.
 
-    noise, blur, gamma: largest strength: standard deviation in units of the frames' own, bilateral range likewise,
+    noise, blur, gamma: largest strength: standard deviation on the scale 0 … 1 of the frames, bilateral range likewise,
     and the largest factor of the exponent. flips: mirror frames and superpixels along both axes.
+    rotation, scale, shift: largest turn in degrees, largest factor of size, and largest move as a share of half the
+    frame, of every frame together with its superpixels; 0, 1 and 0 leave frames as they are.
     """
 
     probability: float = 0.5
@@ -142,9 +146,19 @@ class AugmentationSettings:
     blur: float = 0.5
     gamma: float = 1.5
     flips: bool = False
+    rotation: float = 0.0
+    scale: float = 1.0
+    shift: float = 0.0
+
+    @property
+    def warps(self) -> bool:
+        return self.rotation > 0 or self.scale > 1 or self.shift > 0
 
     def __post_init__(self) -> None:
         require("augmentation", "probability", 0 <= self.probability <= 1, "between 0 and 1", self.probability)
         require("augmentation", "noise", self.noise >= 0, "0 or more", self.noise)
         require("augmentation", "blur", self.blur > 0, "above 0", self.blur)
         require("augmentation", "gamma", self.gamma >= 1, "1 or more", self.gamma)
+        require("augmentation", "rotation", 0 <= self.rotation <= 180, "between 0 and 180", self.rotation)
+        require("augmentation", "scale", self.scale >= 1, "1 or more", self.scale)
+        require("augmentation", "shift", 0 <= self.shift <= 1, "between 0 and 1", self.shift)

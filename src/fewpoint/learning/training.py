@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from fewpoint.learning.augment import augment_frames, flip_randomly
+from fewpoint.learning.augment import augment_frames, flip_randomly, warp_randomly
 from fewpoint.learning.prediction import run_network
 from fewpoint.learning.risk import pu_risk
 from fewpoint.learning.samples import SampleSet
@@ -67,7 +67,7 @@ class Trainer:
         return math.ceil(max(self.samples.n_frames, settings.frames_per_epoch) / settings.batch)
 
     def run_epoch(self, priors: Tensor, rates: list[float]) -> StepMeans:
-        """Train on every frame at least once; rates holds the learning rate of each step."""
+        """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step."""
         self.network.train()
         self._priors.copy_(priors)
         self._totals.zero_()
@@ -85,18 +85,24 @@ class Trainer:
             "optimiser": self._optimiser.state_dict(),
             "order": self._order.get_state(),
             "noise": self._noise.get_state(),
+            "device": self._noise.device.type,
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Continue from a state; before the first epoch only, since a captured graph holds on to its memory."""
+        """Continue from a state; before the first epoch only, since a captured graph holds on to its memory.
+
+        A state of another kind of device brings its weights and moments, but neither the way its optimiser works nor
+        its noise, which mean nothing here: training goes on, only not to the bit.
+        """
         self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        self._optimiser.load_state_dict({**self._optimiser.state_dict(), "state": state["optimiser"]["state"]})
         self._optimiser.param_groups[0]["lr"] = self._rate
         self._order.set_state(state["order"])
-        self._noise.set_state(state["noise"])
+        if state["device"] == self._noise.device.type:
+            self._noise.set_state(state["noise"])
 
     def _draw_batches(self) -> Tensor:
-        """(steps, batch) frames in random order; every batch holds a frame with a point."""
+        """(steps, batch) frames in random order; in a batch without any point the first frame gives way to one with."""
         batch = self.recipe.training.batch
         needed = self.steps_per_epoch * batch
         rounds = math.ceil(needed / self.samples.n_frames)
@@ -127,17 +133,30 @@ class Trainer:
         """One step on the frames in self._index; nothing here waits for the device."""
         index, samples, recipe = self._index, self.samples, self.recipe
         frames, labels = samples.frames[index], samples.labels[index]
-        if recipe.augmentation.flips:
-            frames, labels = flip_randomly(frames, labels, self._noise)
-        frames = augment_frames(frames, recipe.augmentation, self._noise)
+        frames, labels = self._augment(frames, labels)
         logits = run_network(self.network, samples.standardise(frames), recipe.training)
-        pooled = pool_regions(logits, labels, samples.regions)
-        risk = pu_risk(pooled, samples.positive[index], samples.unlabelled[index], self._priors[index], recipe.risk)
+        pooled, present = pool_regions(logits, labels, samples.regions), self._find_present(labels)
+        positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
+        risk = pu_risk(pooled, positive, unlabelled, self._priors[index], recipe.risk)
         self._optimiser.zero_grad(set_to_none=not self._index.is_cuda)
         risk.objective.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
         self._optimiser.step()
         self._totals += torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
+
+    def _augment(self, frames: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        settings = self.recipe.augmentation
+        if settings.flips:
+            frames, (labels,) = flip_randomly(frames, [labels], self._noise)
+        if settings.warps:
+            frames, labels = warp_randomly(
+                frames, labels, self.samples.regions, settings=settings, generator=self._noise
+            )
+        return augment_frames(frames, settings, self._noise), labels
+
+    def _find_present(self, labels: Tensor) -> Tensor:
+        """(B, regions) 1 for superpixels of which a pixel is left; a warp moves some out of the frame."""
+        return pool_regions(torch.ones_like(labels, dtype=torch.float32), labels, self.samples.regions)
 
     def _capture(self) -> Callable[[], None]:
         """Record one step as a CUDA graph, leaving weights, optimiser and random numbers as they were."""

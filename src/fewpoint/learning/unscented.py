@@ -57,10 +57,11 @@ def predict(
 def correct(state: Gaussian, observation: np.ndarray, noise: np.ndarray, bounds: tuple[float, float]) -> Gaussian:
     """Take in a direct observation (N,) of the state with noise (N, N); the mean is clipped to the bounds.
 
-    The observation is linear, so that the unscented update equals the Kalman one: no points are drawn.
+    The observation is linear, so that the unscented update equals the Kalman one: no points are drawn. The covariance
+    is Joseph's sum of two squares, which rounding cannot make indefinite however small the noise.
     """
-    innovation = state.covariance + noise
-    gain = np.linalg.solve(innovation, state.covariance).T
+    gain = np.linalg.solve(state.covariance + noise, state.covariance).T
     mean = state.mean + gain @ (observation - state.mean)
-    covariance = state.covariance - gain @ innovation @ gain.T
+    rest = np.eye(len(mean)) - gain
+    covariance = rest @ state.covariance @ rest.T + gain @ noise @ gain.T
     return Gaussian(np.clip(mean, *bounds), (covariance + covariance.T) / 2)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
@@ -20,12 +19,15 @@ class WorkingSize:
     def fit(cls, full: tuple[int, int], max_side: int, multiple: int) -> "WorkingSize":
         """Keep the aspect ratio; the larger side becomes at most max_side.
 
+        multiple: sides are padded to a multiple of this, twice it at least: a deepest level of a single pixel would
+        leave batch norm nothing to average over.
+
         >>> WorkingSize.fit((288, 384), 128, 16)
         WorkingSize(full=(288, 384), reduced=(96, 128), padded=(96, 128))
         """
         scale = min(1.0, max_side / max(full))
         reduced = tuple(max(1, round(side * scale)) for side in full)
-        padded = tuple(-(-side // multiple) * multiple for side in reduced)
+        padded = tuple(max(2, -(-side // multiple)) * multiple for side in reduced)
         return cls(full, reduced, padded)
 
     def reduce_frames(self, frames: Tensor) -> Tensor:

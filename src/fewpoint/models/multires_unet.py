@@ -1,6 +1,7 @@
 """MultiResUNet (Ibtehaz and Rahman, 2020): a U-Net of inception-like blocks with residual skip paths."""
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -50,7 +51,7 @@ class ResidualPath(nn.Module):
     def __init__(self, inputs: int, outputs: int, length: int, norm: str) -> None:
         super().__init__()
         channels = [inputs] + [outputs] * length
-        pairs = list(zip(channels[:-1], channels[1:], strict=True))
+        pairs = list(pairwise(channels))
         self.units = nn.ModuleList(ConvUnit(before, after, 3, norm) for before, after in pairs)
         self.shortcuts = nn.ModuleList(ConvUnit(before, after, 1, norm, activate=False) for before, after in pairs)
 

@@ -35,11 +35,11 @@ def estimate_bound(sequence: ImageSequence, superpixels: SuperpixelMap, points: 
     squares = squared_steps(points)
     least = max(2 * share_of_points(superpixels, points), SMALLEST_SUPERPIXELS / superpixels.counts.max())
     if len(squares) < FEWEST_PAIRS:
-        share = max(FALLBACK, least)
-        return AreaBound(share, f"assumed to be {share:.1%} of a frame: too few points to estimate it; give --max-fraction")
+        share = min(max(FALLBACK, least), LARGEST)
+        origin = f"assumed to be {share:.1%} of a frame: too few points to estimate it; give --max-fraction"
+        return AreaBound(share, origin)
     height, width = sequence.size
-    share = CLICK_FACTOR * np.pi * squares.mean() / (height * width)
-    share = float(np.clip(share, least, LARGEST))
+    share = min(max(CLICK_FACTOR * np.pi * float(squares.mean()) / (height * width), least), LARGEST)
     return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
 
 

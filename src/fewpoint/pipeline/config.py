@@ -41,10 +41,9 @@ FAST = Settings(
     network=NetworkSettings(base_width=8, multiple=1, head_prior=0.0),
     training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence"),
     risk=RiskSettings(keep=1.0),
-    phases=PhaseSettings(
-        warmup_epochs=24, warmup_rate=1e-3, schedule="one-cycle", estimation_epochs=0, final_epochs=0
-    ),
-    augmentation=AugmentationSettings(flips=True),
+    phases=PhaseSettings(warmup_epochs=24, warmup_rate=1e-3, schedule="one-cycle", estimation_epochs=0, final_epochs=0),
+    augmentation=AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1),
+    tracking=TrackingSettings(radius=0.2, prune=0.5),
 )
 
 PRESETS = {"fast": FAST, "paper": PAPER}
@@ -71,9 +70,10 @@ def override(settings: Settings, key: str, value: Any) -> Settings:
     """
     section_name, _, name = key.partition(".")
     section = getattr(settings, section_name, None)
-    if not is_dataclass(section) or name not in asdict(section):
+    kinds = {entry.name: entry.type for entry in fields(section)} if is_dataclass(section) else {}
+    if name not in kinds:
         raise SettingsError(f"there is no setting {key}; did you mean {_nearest(key)}?")
-    converted = _convert(key, value, type(getattr(section, name)))
+    converted = _convert(key, value, kinds[name])
     return replace(settings, **{section_name: replace(section, **{name: converted})})
 
 
@@ -107,9 +107,7 @@ def as_table(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def _nearest(key: str) -> str:
-    known = [
-        f"{section.name}.{name}" for section in fields(Settings) for name in asdict(getattr(PAPER, section.name))
-    ]
+    known = [f"{section.name}.{name}" for section in fields(Settings) for name in asdict(getattr(PAPER, section.name))]
     by_name = [full for full in known if full.partition(".")[2] == key.rpartition(".")[2]]
     return (by_name or difflib.get_close_matches(key, known, n=1, cutoff=0.0))[0]
 

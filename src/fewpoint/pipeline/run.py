@@ -51,13 +51,13 @@ def segment(
     """
     if isinstance(settings, str):
         settings = preset(settings, choose_device("auto").type)
-    if isinstance(bound, float):
-        bound = AreaBound(bound)
+    if bound is not None and not isinstance(bound, AreaBound):
+        bound = AreaBound(float(bound))
     return run_task(Task(sequence, points, bound, settings, seed), listener=listener)
 
 
 def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
-    """Superpixels, bound, learning, prediction, tracking; with a folder, finished stages are kept and taken up again."""
+    """Superpixels, bound, learning, prediction, tracking; in a folder, finished stages are kept and taken up again."""
     device = choose_device(task.device)
     log = StageLog(folder, listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))
@@ -70,7 +70,7 @@ def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = i
     masks = log.run("tracking", 0, lambda: _masks(task, superpixels, probabilities, folder))
     history = learning.progress.history(len(task.sequence))
     result = Segmentation(masks, probabilities, learning.priors(), history, bound, task.sequence.names)
-    if folder is not None:
+    if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
     return result
 
@@ -171,6 +171,7 @@ def _kept(
 
 def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+
     def write() -> tuple[None, bool]:
         write_result(result, folder.path)
         write_report(task, result, folder.path, log.seconds, device)

@@ -1,7 +1,5 @@
 """The stages of a run, each a function from nouns to nouns."""
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 
@@ -13,9 +11,8 @@ from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
 from fewpoint.pipeline.bounds import check_bound, estimate_bound
-from fewpoint.pipeline.config import Settings
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.regions import paint_regions, region_means
+from fewpoint.superpixels.regions import region_means
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 
@@ -56,8 +53,11 @@ def predict_maps(learning: Learning) -> ProbabilityMaps:
 
 
 def choose_masks(task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps) -> np.ndarray:
-    """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above."""
+    """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame."""
     means = region_means(superpixels, probabilities.values)
-    if not task.settings.tracking.enabled:
-        return paint_regions(superpixels, means >= 0.5)
-    return masks_from_regions(superpixels, track(means, superpixels, task.points, settings=task.settings.tracking).selected)
+    settings = task.settings.tracking
+    selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
+    masks = masks_from_regions(superpixels, selected)
+    # Without pruning, a path may cross a frame of zeros to reach the object behind it.
+    masks[list(task.points.absent)] = False
+    return masks

@@ -1,0 +1,166 @@
+"""What each command prints and writes when all is well."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from commands import launch
+from fewpoint import __version__
+from fewpoint.cli.segment import DeviceName, PresetName
+from fewpoint.io.atomic import read_json
+from fewpoint.io.masks import read_masks
+from fewpoint.learning.devices import DEVICES
+from fewpoint.pipeline.config import PRESETS, as_table
+from synthetic import TINY
+
+WITHOUT_TORCH = """
+import sys
+from fewpoint.cli.main import run
+code = run(sys.argv[1:])
+heavy = {"torch", "matplotlib", "skimage", "scipy", "ortools"} & set(sys.modules)
+sys.exit(f"imported {heavy}" if heavy else code)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], [], ["segment", "--help"], ["info"], ["info", "--json"]]
+)
+def test_help_version_and_info_do_not_import_torch(arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, *arguments], text=True, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
+
+
+def test_the_program_alone_prints_its_help(call):
+    alone, helped = call(), call("--help")
+    assert alone == helped
+    assert (alone.code, alone.err) == (0, "")
+    for command in ("segment", "evaluate", "info", "demo"):
+        assert f"\n  {command} " in alone.out
+
+
+def test_help_names_every_option_of_segment_and_no_box(call):
+    text = call("segment", "--help").out
+    options = [
+        "points",
+        "out",
+        "max-fraction",
+        "largest-box",
+        "preset",
+        "device",
+        "seed",
+        "set",
+        "config",
+        "no-tracking",
+        "json",
+    ]
+    assert [option for option in options if f"--{option} " not in text] == []
+    assert not set("╭│╰") & set(text)
+
+
+def test_the_version_is_the_package_s(call):
+    assert call("--version").out == f"{__version__}\n"
+    assert launch("--version").out == f"{__version__}\n"
+
+
+def test_choices_are_those_of_the_program():
+    assert {*PresetName} == {"auto", *PRESETS}
+    assert {*DeviceName} == {*DEVICES}
+
+
+def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
+    facts = json.loads(call("info", "--json").out)
+    assert facts["version"] == __version__
+    assert facts["presets"] == {name: as_table(settings) for name, settings in PRESETS.items()}
+    assert set(facts["devices"]) == {*DEVICES}
+    assert len(facts["formats"]) == 5
+
+
+def test_info_for_people_shows_every_preset_and_format(call):
+    text = call("info").out
+    for word in ("preset fast", "preset paper", "TIFF stack", "warmup_epochs=50", "cuda"):
+        assert word in text
+
+
+def test_evaluate_scores_each_frame_and_all_pixels_together(call, tmp_path):
+    """Frame 0: two of three marked pixels are right; frame 1: one of two is found. Pooled: TP 3, FP 1, FN 1."""
+    masks, truth = np.zeros((2, 2, 4), np.uint8), np.zeros((2, 2, 4), np.uint8)
+    masks[0, 0, :3], truth[0, 0, :2] = 1, 1
+    masks[1, 0, :1], truth[1, 0, :2] = 1, 1
+    np.save(tmp_path / "masks.npy", masks)
+    np.save(tmp_path / "truth.npy", truth)
+    outcome = call("evaluate", tmp_path / "masks.npy", tmp_path / "truth.npy", "--json")
+    scores = json.loads(outcome.out)
+    assert (scores["f1"], scores["precision"], scores["recall"]) == (0.75, 0.75, 0.75)
+    assert [frame["recall"] for frame in scores["frames"]] == [1.0, 0.5]
+    table = call("evaluate", tmp_path / "masks.npy", tmp_path / "truth.npy").out.splitlines()
+    assert table[-1].split() == ["all", "0.750", "0.750", "0.750"]
+    assert len(table) == 4
+
+
+def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
+    outcome = call(*case.segment("--json", "--seed", "3"))
+    assert outcome.code == 0
+    summary = json.loads(outcome.out)
+    assert (summary["out"], summary["frames"]) == (str(case.out), 6)
+    assert {entry.name for entry in case.out.iterdir() if not entry.name.startswith(".")} == {
+        *("masks", "probabilities.npz", "priors.csv", "history.csv"),
+        *("overlay.png", "report.html", "manifest.json", "stages"),
+    }
+    assert read_masks(case.out).shape == (6, 48, 40)
+    manifest = read_json(case.out / "manifest.json")
+    assert manifest["state"] == "finished"
+    assert manifest["identity"]["seed"] == 3
+    assert manifest["result"]["frames"] == 6
+    assert set(manifest["seconds"]) == {"superpixels", "learning", "prediction", "tracking", "report"}
+
+
+def test_a_finished_run_is_found_finished(case, call):
+    first = call(*case.segment())
+    again = call(*case.segment())
+    assert (first.code, again.code) == (0, 0)
+    assert first.out == again.out
+    assert again.err.count("found finished") == 4
+
+
+def test_a_box_is_a_bound_and_no_bound_is_an_estimate_that_is_told(case, call):
+    boxed = json.loads(call(*case.segment("--json", "--largest-box", "0,8,8,32,28", "--out", case.folder / "box")).out)
+    assert boxed["bound"] == 24 * 20 / (48 * 40)
+    estimated = call(*case.segment("--out", case.folder / "estimated"))
+    assert "bound: estimated as" in estimated.err
+
+
+def test_no_tracking_and_set_change_the_settings_after_the_file(case, call):
+    call(*case.segment("--no-tracking", "--set", "training.batch=3", "--json"))
+    settings = read_json(case.out / "manifest.json")["settings"]
+    assert settings["tracking"]["enabled"] is False
+    assert settings["training"]["batch"] == 3
+    assert settings["network"]["base_width"] == 2
+
+
+def test_points_may_come_with_the_input(case, call, tmp_path):
+    folder = tmp_path / "dataset"
+    folder.mkdir()
+    case.frames.rename(folder / "input-frames")
+    preamble = "VideoWidth:;40\nVideoHeight:;48\nDisplayWidth:;40\nDisplayHeight:;48\n"
+    (folder / "2dlocs.csv").write_text(preamble + "frame;time;visible;x;y\n0;0;1;0.5;0.5\n")
+    options = ["--out", case.out, "--preset", "fast", "--config", case.folder / "tiny.toml", "--json"]
+    outcome = call("segment", folder, *options)
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["frames"] == 6
+
+
+def test_the_demo_prints_its_score_and_where_the_report_is(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("fewpoint.pipeline.config.preset", lambda name: TINY)
+    outcome = call("demo", "--out", tmp_path / "demo")
+    assert outcome.code == 0
+    score, report = outcome.out.splitlines()
+    assert re.fullmatch(r"F1 [01]\.\d{3}, precision [01]\.\d{3}, recall [01]\.\d{3} against the phantom's truth", score)
+    assert report == f"report: {tmp_path / 'demo' / 'report.html'}"
+    assert (tmp_path / "demo" / "report.html").is_file()

@@ -1,0 +1,100 @@
+"""Progress: a live display on a terminal, plain lines elsewhere, the same figures on both."""
+
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from fcntl import ioctl
+
+from commands import COMMAND
+from fewpoint.cli.progress import PlainLines, RemainingTime, show_progress
+from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted
+
+RECORD = EpochRecord(
+    epoch=3,
+    phase="warm-up",
+    loss=0.5,
+    positive_risk=0.25,
+    negative_risk=0.25,
+    ascent_share=0.25,
+    click_probability=0.875,
+    mean_prior=0.0625,
+    negative_variance=0.001,
+    largest_positive_share=0.1,
+)
+
+
+def test_away_from_a_terminal_progress_is_plain_lines(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    with show_progress() as listener:
+        listener(StageFinished("superpixels", 1.25, reused=True))
+        listener(StageStarted("learning", 24))
+        listener(EpochFinished(RECORD, 24))
+        listener(Message("the stopping rule did not hold", warning=True))
+        listener(StageFinished("learning", 12.34))
+    assert capsys.readouterr().err.splitlines() == [
+        "superpixels: found finished",
+        "warm-up, epoch 3 of at most 24: prior 0.0625, ascent 25%, clicks 0.88",
+        "warning: the stopping rule did not hold",
+        "learning: 12.3 s",
+    ]
+
+
+def test_plain_lines_keep_to_one_epoch_every_few_seconds_and_the_last(capsys):
+    lines = PlainLines()
+    for epoch in range(1, 25):
+        lines(EpochFinished(EpochRecord(**{**vars(RECORD), "epoch": epoch}), 24))
+    shown = capsys.readouterr().err.splitlines()
+    assert [line.split(" of")[0] for line in shown] == ["warm-up, epoch 1", "warm-up, epoch 24"]
+
+
+def test_quiet_tells_warnings_only(capsys):
+    with show_progress(quiet=True) as listener:
+        listener(StageFinished("superpixels", 1.25))
+        listener(Message("bound: given"))
+        listener(Message("trapped", warning=True))
+    assert capsys.readouterr().err == "warning: trapped\n"
+
+
+def test_the_time_left_follows_the_pace_since_the_first_epoch_of_this_start(monkeypatch):
+    now = iter([0.0, 100.0, 130.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    remaining = RemainingTime()
+    assert remaining.estimate(10, 20) == ""  # found finished up to here, at second 100
+    assert remaining.estimate(14, 20) == "0:45 left"  # 4 epochs took 30 s, so that 6 take 45 s
+
+
+def test_on_a_terminal_of_80_columns_all_figures_are_on_screen(case):
+    screen = show_on_terminal([*COMMAND, *case.segment("--set", "phases.final_epochs=10")], columns=80)
+    for pattern in (
+        r"superpixels",
+        r"(warm-up|estimation|final), epoch \d+ of 15, \d+:\d\d left",
+        r"prior 0\.\d{4}, ascent \d+%, clicks 0\.\d\d",
+        r"report: .*report\.html",
+    ):
+        assert re.search(pattern, screen), pattern
+
+
+def show_on_terminal(command: list[str], columns: int) -> str:
+    """What a command prints on a terminal of so many columns, without the codes that move and colour."""
+    leader, follower = pty.openpty()
+    ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    with subprocess.Popen(
+        command, stdin=follower, stdout=follower, stderr=follower, env={**environment, "TERM": "xterm"}
+    ) as process:
+        os.close(follower)
+        printed = b"".join(iter(lambda: read_some(leader), b""))
+    os.close(leader)
+    assert process.returncode == 0, printed.decode()
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed.decode())
+
+
+def read_some(leader: int) -> bytes:
+    try:
+        return os.read(leader, 65536)
+    except OSError:  # what Linux answers once the other side is closed
+        return b""

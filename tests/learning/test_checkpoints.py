@@ -1,0 +1,98 @@
+"""A checkpoint is all that is needed to go on, to the bit."""
+
+from io import BytesIO
+from pathlib import Path
+from pickle import UnpicklingError
+
+import numpy as np
+import pytest
+import torch
+
+from fewpoint.core import ignore
+from fewpoint.learning.checkpoints import load_learning, save_learning
+from fewpoint.learning.phases import Learning
+from fewpoint.learning.settings import PhaseSettings, StoppingSettings, TrainingSettings
+
+PHASES = PhaseSettings(2, 1e-2, estimation_epochs=5, estimation_rate=1e-2, final_epochs=2, final_rate=1e-2)
+# The rule holds at once: epochs 3 and 4 are the window, learning returns to 3, and two epochs follow.
+STOPPING = StoppingSettings(variance=10.0, window=2, minimum=0)
+
+
+def save_to(path: Path, learning: Learning) -> None:
+    with open(path, "wb") as file:
+        save_learning(learning, file)
+
+
+def weights_of(learning: Learning) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in learning.trainer.network.state_dict().items()}
+
+
+def assert_same(first: Learning, second: Learning) -> None:
+    there = weights_of(second)
+    assert all(torch.equal(value, there[name]) for name, value in weights_of(first).items())
+    assert first.progress.records == second.progress.records
+    assert (first.progress.phase, first.progress.phase_epoch) == (second.progress.phase, second.progress.phase_epoch)
+    assert (first.progress.stop, first.progress.selected_epoch) == (
+        second.progress.stop,
+        second.progress.selected_epoch,
+    )
+    for name in ("priors", "observed", "positive_share"):
+        here, there = (getattr(one.progress.history(4), name) for one in (first, second))
+        np.testing.assert_array_equal(here, there)
+    np.testing.assert_array_equal(first.progress.state.mean, second.progress.state.mean)
+    np.testing.assert_array_equal(first.progress.state.covariance, second.progress.state.covariance)
+    np.testing.assert_array_equal(first.progress.priors, second.progress.priors)
+    for name in ("mean", "deviation", "observed"):
+        np.testing.assert_array_equal(getattr(first.priors(), name), getattr(second.priors(), name))
+
+
+@pytest.mark.parametrize("statistics", ["running", "sequence"])
+def test_learning_taken_up_after_any_epoch_ends_as_if_it_had_never_stopped(learning, tmp_path, statistics):
+    training = TrainingSettings(batch=2, frames_per_epoch=1, statistics=statistics)
+    whole = learning(PHASES, STOPPING, training=training)
+    whole.run(ignore, lambda state: save_to(tmp_path / f"{state.progress.epoch}.pt", state))
+    phases = [record.phase for record in whole.progress.records]
+    assert phases == ["warm-up"] * 2 + ["estimation"] * 2 + ["final"] * 2
+    for epoch in range(1, 7):
+        resumed = learning(PHASES, STOPPING, training=training)
+        load_learning(resumed, tmp_path / f"{epoch}.pt")
+        assert resumed.progress.epoch == epoch
+        resumed.run(ignore, ignore)
+        assert_same(whole, resumed)
+
+
+def test_a_checkpoint_loaded_is_the_one_saved(learning, tmp_path):
+    first, second = learning(PHASES, STOPPING), learning(PHASES, STOPPING)
+    for _ in range(3):
+        first.run_epoch()
+    assert first.remembered is not None
+    save_to(tmp_path / "a.pt", first)
+    load_learning(second, tmp_path / "a.pt")
+    assert_same(first, second)
+    assert second.remembered["epoch"] == 3
+    assert all(torch.equal(value, second.remembered["weights"][name]) for name, value in weights_of(first).items())
+
+
+def test_a_remembered_state_does_not_change_as_training_goes_on(learning):
+    given = learning(PHASES, StoppingSettings(variance=10.0, window=4, minimum=0))
+    for _ in range(3):
+        given.run_epoch()
+    before = {name: value.clone() for name, value in given.remembered["weights"].items()}
+    given.run_epoch()
+    assert all(torch.equal(value, given.remembered["weights"][name]) for name, value in before.items())
+
+
+def test_a_checkpoint_holds_tensors_and_plain_values_only(learning):
+    stream = BytesIO()
+    given = learning(PHASES, STOPPING)
+    given.run_epoch()
+    save_learning(given, stream)
+    stream.seek(0)
+    payload = torch.load(stream, weights_only=True)  # refuses anything else
+    assert set(payload) == {"trainer", "progress", "remembered"}
+
+
+def test_a_checkpoint_that_would_run_code_is_not_loaded(learning, tmp_path):
+    torch.save({"trainer": Path("x")}, tmp_path / "evil.pt")
+    with pytest.raises(UnpicklingError):
+        load_learning(learning(PHASES), tmp_path / "evil.pt")

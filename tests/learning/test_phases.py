@@ -1,0 +1,280 @@
+"""The three phases: which priors, rates and weights each has, and what is told of them."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from fewpoint.core import AreaBound, EpochFinished, Message, PointSet, ignore
+from fewpoint.errors import FewpointError, SettingsError
+from fewpoint.learning import phases as phases_module
+from fewpoint.learning.phases import DONE, ESTIMATION, FINAL, WARM_UP, Learning, Observation, observe, one_cycle
+from fewpoint.learning.priors import initial_state, update_priors
+from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
+from fewpoint.learning.training import StepMeans
+
+BOUND = AreaBound(0.2)
+CALM, WILD = 0.001, 0.5
+
+
+def short(warm_up: int, estimation: int, final: int, **others) -> PhaseSettings:
+    return PhaseSettings(warmup_epochs=warm_up, estimation_epochs=estimation, final_epochs=final, **others)
+
+
+def observation(variance: float = CALM, level: float = 0.1, n_frames: int = 4) -> Observation:
+    return Observation(np.full(n_frames, level), np.full(n_frames, level), variance, 0.8)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """A function: from now on, the network is seen to say these things, one an epoch."""
+
+    def play(observations: list[Observation]) -> None:
+        remaining = iter(observations)
+        monkeypatch.setattr(phases_module, "observe", lambda trainer, gamma: next(remaining))
+
+    return play
+
+
+def run_to_the_end(learning: Learning) -> tuple[list, dict[int, dict]]:
+    """The events, and the weights after each epoch."""
+    events, weights = [], {}
+
+    def save(state: Learning) -> None:
+        weights[state.progress.epoch] = {
+            name: value.clone() for name, value in state.trainer.network.state_dict().items()
+        }
+
+    learning.run(events.append, save)
+    return events, weights
+
+
+def phases_of(learning: Learning) -> list[str]:
+    return [record.phase for record in learning.progress.records]
+
+
+@pytest.mark.parametrize("epochs", [(2, 3, 1), (2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 0, 1), (1, 1, 0)])
+def test_phases_follow_one_another_and_empty_ones_are_skipped(learning, epochs):
+    given = learning(short(*epochs))
+    given.run(ignore, ignore)
+    expected = [phase for phase, count in zip((WARM_UP, ESTIMATION, FINAL), epochs, strict=True) for _ in range(count)]
+    assert phases_of(given) == expected
+    assert [record.epoch for record in given.progress.records] == list(range(1, sum(epochs) + 1))
+    assert given.progress.phase == DONE
+
+
+def test_with_no_epochs_at_all_there_is_nothing_to_do(learning):
+    given = learning(short(0, 0, 0))
+    given.run(ignore, ignore)
+    assert len(given.progress.history(4)) == 0
+    np.testing.assert_array_equal(given.priors().mean, [0.1] * 4)
+
+
+def test_the_priors_of_each_phase(learning, samples, script):
+    points = PointSet.from_rows([(0, 5, 6), (3, 5, 6)], absent=[2])
+    given = learning(short(2, 2, 2), given=samples(4, points))
+    script([observation(level=0.05)] * 6)
+    given.run(ignore, ignore)
+    history = given.progress.history(4)
+    first = update_priors(initial_state(4, BOUND, PriorSettings()), np.full(4, 0.05), 0, 2, BOUND, PriorSettings())
+    second = update_priors(first, np.full(4, 0.05), 1, 2, BOUND, PriorSettings())
+    present = [0, 1, 3]
+    rows = [[0.1] * 4, [0.1] * 4, [0.2] * 4, first.mean, second.mean, second.mean]
+    np.testing.assert_allclose(history.priors[:, present], np.array(rows)[:, present], rtol=1e-6)
+    assert (history.priors[:, 2] == 0).all()
+    assert [record.mean_prior for record in history.records] == pytest.approx(history.priors.mean(1), rel=1e-6)
+    np.testing.assert_array_equal(given.priors().mean[present], second.mean[present])
+    assert (given.priors().mean[2], given.priors().deviation[2]) == (0, 0)
+
+
+def test_the_trainer_gets_the_priors_and_rates_of_the_phase(learning, monkeypatch):
+    given = learning(short(1, 1, 1, warmup_rate=0.3, estimation_rate=0.2, final_rate=0.1))
+    seen = []
+
+    def spy(priors: torch.Tensor, rates: list[float]) -> StepMeans:
+        seen.append((priors.tolist(), rates))
+        return StepMeans(1.0, 0.5, 0.5, 0.0)
+
+    monkeypatch.setattr(given.trainer, "run_epoch", spy)
+    given.run(ignore, ignore)
+    assert [rates for _, rates in seen] == [[0.3, 0.3], [0.2, 0.2], [0.1, 0.1]]
+    expected = [[0.1] * 4, [0.2] * 4, given.priors().mean]
+    np.testing.assert_allclose([priors for priors, _ in seen], expected, rtol=1e-6)
+
+
+def test_without_estimation_the_last_phase_keeps_the_prior_of_the_warm_up(learning):
+    given = learning(short(1, 0, 1, warmup_prior=0.75))
+    given.run(ignore, ignore)
+    np.testing.assert_allclose(given.progress.history(4).priors, 0.15, rtol=1e-6)
+
+
+def test_without_estimation_the_share_predicted_is_the_prior_shown(learning, samples, script):
+    given = learning(short(1, 0, 0), given=samples(4, PointSet.from_rows([(0, 5, 6)], absent=[3])))
+    seen = Observation(np.array([0.1, 0.1, 0.2, 0.3]), np.array([0.15, 0.1, 0.1, 0.3]), CALM, 0.9)
+    script([seen])
+    given.run(ignore, ignore)
+    estimate = given.priors()
+    assert estimate.mean.tolist() == [0.15, 0.1, 0.1, 0.0]
+    np.testing.assert_allclose(estimate.deviation, [0.05, 0, 0.1, 0])
+    np.testing.assert_array_equal(estimate.observed, seen.observed)
+
+
+@pytest.mark.parametrize(
+    ("variances", "window", "selected"),
+    [([CALM, WILD, CALM, CALM], 2, 4), ([CALM, CALM, CALM], 3, 2), ([WILD, CALM], 1, 3)],
+)
+def test_learning_returns_to_the_weights_and_priors_at_the_start_of_the_window(
+    learning, script, variances, window, selected
+):
+    given = learning(short(1, 10, 2), StoppingSettings(0.007, window, 0))
+    levels = [0.19 - 0.02 * epoch for epoch in range(len(variances))]
+    script([observation(), *map(observation, variances, levels)])
+    weights, states = {}, {}
+    while given.progress.phase != FINAL:
+        if given.progress.epoch:
+            weights[given.progress.epoch] = {n: v.clone() for n, v in given.trainer.network.state_dict().items()}
+            states[given.progress.epoch] = given.progress.state
+        given.run_epoch()
+    records = given.progress.records
+    assert len(records) == 1 + len(variances)
+    assert [record.stopped for record in records] == [False] * len(variances) + [True]
+    assert given.progress.selected_epoch == selected
+    if selected in weights:  # with a window of one, the start is the epoch that halts
+        now = given.trainer.network.state_dict()
+        assert all(torch.equal(value, now[name]) for name, value in weights[selected].items())
+        np.testing.assert_array_equal(given.progress.priors, states[selected].mean)
+        np.testing.assert_array_equal(given.progress.state.covariance, states[selected].covariance)
+        latest = weights[max(weights)]
+        assert selected == max(weights) or not all(torch.equal(value, now[name]) for name, value in latest.items())
+
+
+def test_the_last_phase_uses_the_priors_of_the_start_of_the_window(learning, script):
+    given = learning(short(0, 10, 2), StoppingSettings(0.007, 2, 0))
+    script([observation(WILD, 0.02), observation(CALM, 0.19), observation(CALM, 0.02), *[observation()] * 2])
+    events, _ = run_to_the_end(given)
+    history = given.progress.history(4)
+    assert history.selected_epoch == 2
+    # Row k holds the priors used in epoch k + 1, which are those estimated after epoch k.
+    np.testing.assert_array_equal(history.priors[3], history.priors[2])
+    np.testing.assert_array_equal(history.priors[4], history.priors[2])
+    assert [record.stop_streak for record in history.records] == [0, 1, 2, 0, 0]
+    assert not [event for event in events if isinstance(event, Message)]
+
+
+def test_where_the_rule_never_holds_the_last_epoch_is_taken_and_the_user_is_told(learning, script):
+    given = learning(short(1, 3, 1), StoppingSettings(0.007, 2, 0))
+    script([observation(WILD)] * 5)
+    events, _ = run_to_the_end(given)
+    messages = [event for event in events if isinstance(event, Message)]
+    assert given.progress.selected_epoch == 4
+    assert [message.warning for message in messages] == [True]
+    assert "stopping rule did not hold within" in messages[0].text
+    kinds = [type(event) for event in events]
+    assert kinds == [EpochFinished] * 4 + [Message] + [EpochFinished]
+    np.testing.assert_array_equal(given.progress.history(4).priors[4], np.float32(given.priors().mean))
+
+
+def test_the_share_on_any_one_frame_can_hold_the_rule_off(learning, script):
+    given = learning(short(0, 3, 0), StoppingSettings(0.007, 1, 0))
+    large = Observation(np.full(4, 0.1), np.array([0.0, 0.2, 0.0, 0.0]), CALM, 0.8)
+    script([large, large, observation()])
+    given.run(ignore, ignore)
+    assert [record.stop_streak for record in given.progress.records] == [0, 0, 1]
+    assert [record.largest_positive_share for record in given.progress.records] == [0.2, 0.2, 0.1]
+
+
+def test_each_epoch_is_told_and_saved_once(learning):
+    given = learning(short(2, 1, 1))
+    events, weights = run_to_the_end(given)
+    finished = [event for event in events if isinstance(event, EpochFinished)]
+    assert tuple(event.record for event in finished) == given.progress.records
+    assert {event.total for event in finished} == {4}
+    assert list(weights) == [1, 2, 3, 4]
+
+
+def test_history_holds_what_was_used_and_seen(learning, script):
+    seen = [observation(0.1 * epoch, 0.02 * epoch) for epoch in range(1, 4)]
+    given = learning(short(3, 0, 0))
+    script(seen)
+    given.run(ignore, ignore)
+    history = given.progress.history(4)
+    assert history.priors.dtype == history.observed.dtype == history.positive_share.dtype == np.float32
+    np.testing.assert_allclose(history.observed, np.outer([0.02, 0.04, 0.06], np.ones(4)), rtol=1e-6)
+    np.testing.assert_array_equal(history.observed, history.positive_share)
+    assert [record.negative_variance for record in history.records] == pytest.approx([0.1, 0.2, 0.3])
+    assert {record.click_probability for record in history.records} == {0.8}
+    assert all(math.isfinite(record.loss) for record in history.records)
+
+
+def test_an_observation_sums_up_the_prediction_of_every_superpixel(trainer, samples, monkeypatch):
+    # Sixteen superpixels of a sixteenth of the frame each: one at 0.75, clicked, one at 0.25, the others at 0.
+    probabilities = torch.zeros(4, 16)
+    probabilities[:, 5], probabilities[:, 6] = 0.75, 0.25
+    monkeypatch.setattr(phases_module, "predict_logits", lambda *given: None)
+    monkeypatch.setattr(phases_module, "pool_probabilities", lambda *given: probabilities)
+    seen = observe(trainer(samples(4)), 2.0)
+    np.testing.assert_allclose(seen.observed, (0.75**2 + 0.25**2) / 16)
+    np.testing.assert_allclose(seen.share, 1 / 16)
+    assert seen.click_probability == 0.75
+    # Of the fifteen below one half: mean 1/60, mean square 1/240.
+    assert seen.negative_variance == pytest.approx(1 / 240 - 1 / 3600)
+
+
+def test_with_no_pseudo_negative_their_variance_is_zero(trainer, samples, monkeypatch):
+    monkeypatch.setattr(phases_module, "predict_logits", lambda *given: None)
+    monkeypatch.setattr(phases_module, "pool_probabilities", lambda *given: torch.full((4, 16), 0.5))
+    seen = observe(trainer(samples(4)), 2.0)
+    assert (seen.negative_variance, seen.share.tolist()) == (0.0, [1.0] * 4)
+
+
+def test_one_cycle_rises_to_its_peak_at_three_tenths_and_falls_to_nothing():
+    rates = [one_cycle(2.0, step, 100) for step in range(101)]
+    assert (rates[0], rates[30], rates[100]) == (pytest.approx(0.2), pytest.approx(2.0), pytest.approx(0.0))
+    assert rates[65] == pytest.approx(1.0)  # half way down the cosine
+    assert all(np.diff(rates[:31]) > 0)
+    assert all(np.diff(rates[30:]) < 0)
+
+
+def test_one_cycle_spans_the_warm_up_step_by_step(learning, monkeypatch):
+    given = learning(short(5, 1, 1, schedule="one-cycle", warmup_rate=1.0, estimation_rate=0.5, final_rate=0.25))
+    seen = []
+    monkeypatch.setattr(
+        given.trainer, "run_epoch", lambda priors, rates: seen.extend(rates) or StepMeans(1.0, 1.0, 0.0, 0.0)
+    )
+    given.run(ignore, ignore)
+    assert seen[:10] == [one_cycle(1.0, step, 10) for step in range(10)]
+    assert seen[10:] == [0.5, 0.5, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_learning_with_a_way_out_and_is_not_saved(learning, monkeypatch, loss):
+    given = learning(short(1, 2, 0))
+    saved = []
+    real = given.trainer.run_epoch
+
+    def diverge(priors: torch.Tensor, rates: list[float]) -> StepMeans:
+        means = real(priors, rates)
+        return means if not saved else StepMeans(loss, 1.0, 1.0, 0.0)
+
+    monkeypatch.setattr(given.trainer, "run_epoch", diverge)
+    with pytest.raises(
+        FewpointError, match=r"diverged in epoch 2 \(estimation.*lower phases.estimation_rate"
+    ) as caught:
+        given.run(ignore, lambda state: saved.append(state.progress.epoch))
+    assert "\n" not in str(caught.value)
+    assert saved == [1]
+
+
+def test_weights_that_are_no_numbers_after_the_last_step_are_noticed(learning):
+    given = learning(short(1, 0, 0, warmup_rate=1e30))
+    with pytest.raises(FewpointError, match=r"epoch 1 \(warm-up.*phases.warmup_rate"):
+        given.run(ignore, ignore)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"warmup_epochs": -1}, {"final_rate": 0.0}, {"warmup_prior": 0.0}, {"schedule": "cosine"}]
+)
+def test_meaningless_settings_are_refused_by_name(wrong):
+    with pytest.raises(SettingsError, match=f"phases.{next(iter(wrong))}"):
+        PhaseSettings(**wrong)

@@ -1,0 +1,72 @@
+"""Predictions of every frame, and the statistics they rest on."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from fewpoint.learning import prediction
+from fewpoint.learning.prediction import measure_statistics, pool_probabilities, predict_logits
+from fewpoint.learning.settings import TrainingSettings
+from fewpoint.models.pooling import pool_regions
+
+RUNNING, SEQUENCE = TrainingSettings(statistics="running"), TrainingSettings(statistics="sequence")
+
+
+@pytest.fixture
+def many(samples):
+    """Seventeen frames, one more than a batch of prediction, of which the last is unlike the others."""
+    given = samples(17)
+    frames = given.frames.clone()
+    frames[16] = 1 - frames[16]
+    return replace(given, frames=frames)
+
+
+def test_every_frame_counts_once_in_the_statistics_of_the_sequence(many, trainer):
+    network = trainer(many).network
+    convolution, norm, _ = network.encoder[0].chain[0]
+    measure_statistics(network, many, SEQUENCE)
+    values = convolution(many.standardise(many.frames))
+    torch.testing.assert_close(norm.running_mean, values.mean((0, 2, 3)), rtol=1e-4, atol=1e-5)
+
+
+def test_the_statistics_of_the_sequence_forget_what_was_there_before(many, trainer):
+    first, second = trainer(many).network, trainer(many).network
+    for module in second.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.fill_(7.0)
+            module.running_var.fill_(0.1)
+    assert torch.equal(predict_logits(first, many, SEQUENCE), predict_logits(second, many, SEQUENCE))
+    assert not torch.equal(predict_logits(trainer(many).network, many, RUNNING), predict_logits(first, many, SEQUENCE))
+
+
+def test_measuring_leaves_the_weights_and_the_momentum_alone(many, trainer):
+    network = trainer(many).network
+    momenta = [norm.momentum for norm in network.modules() if isinstance(norm, nn.BatchNorm2d)]
+    weights = [parameter.clone() for parameter in network.parameters()]
+    predict_logits(network, many, SEQUENCE)
+    assert [norm.momentum for norm in network.modules() if isinstance(norm, nn.BatchNorm2d)] == momenta
+    assert all(torch.equal(a, b) for a, b in zip(weights, network.parameters(), strict=True))
+
+
+def test_with_running_statistics_prediction_changes_nothing_in_the_network(many, trainer):
+    network = trainer(many).network
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    logits = predict_logits(network, many, RUNNING)
+    assert (logits.shape, logits.dtype, logits.requires_grad) == ((17, 16, 16), torch.float32, False)
+    assert all(torch.equal(value, network.state_dict()[name]) for name, value in before.items())
+    assert network.training
+
+
+def test_a_frames_logits_do_not_depend_on_how_frames_are_batched(many, trainer, monkeypatch):
+    network = trainer(many).network
+    together = predict_logits(network, many, RUNNING)
+    monkeypatch.setattr(prediction, "PREDICTION_BATCH", 3)
+    torch.testing.assert_close(predict_logits(network, many, RUNNING), together, rtol=1e-4, atol=1e-5)
+
+
+def test_the_probability_of_a_superpixel_is_that_of_its_mean_logit(many):
+    logits = torch.randn(17, 16, 16, generator=torch.Generator().manual_seed(0))
+    pooled = pool_regions(logits, many.labels, many.regions)
+    torch.testing.assert_close(pool_probabilities(logits, many), torch.sigmoid(pooled))

@@ -1,0 +1,124 @@
+"""What the network learns from: every click on its superpixel, at whatever size."""
+
+import numpy as np
+import pytest
+import torch
+
+from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
+from fewpoint.learning.samples import SampleSet, build_samples
+from fewpoint.learning.working import WorkingSize
+
+
+def random_superpixels(n_frames: int, size: tuple[int, int], seed: int = 0) -> SuperpixelMap:
+    """The cells of random seeds: about one in forty pixels is a seed, so that a few cells are tiny."""
+    rng = np.random.default_rng(seed)
+    frames = []
+    for _ in range(n_frames):
+        seeds = rng.uniform(0, 1, (size[0] * size[1] // 40, 2)) * size
+        places = np.stack(np.indices(size), axis=-1)[:, :, np.newaxis]
+        nearest = np.linalg.norm(places - seeds, axis=-1).argmin(-1)
+        frames.append(np.unique(nearest, return_inverse=True)[1].reshape(size))
+    return SuperpixelMap(np.array(frames, np.int32))
+
+
+def build(superpixels: SuperpixelMap, points: PointSet, max_side: int = 64, multiple: int = 4) -> SampleSet:
+    n_frames, *size = superpixels.labels.shape
+    frames = np.random.default_rng(1).integers(0, 256, (n_frames, *size, 3)).astype(np.uint8)
+    fitted = WorkingSize.fit(tuple(size), max_side, multiple)
+    return build_samples(ImageSequence.from_array(frames), superpixels, points, fitted, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("max_side", [64, 40, 16])
+def test_positives_are_the_superpixels_under_the_clicks_at_every_size(max_side):
+    superpixels = random_superpixels(3, (50, 64))
+    rng = np.random.default_rng(2)
+    rows = [(t, int(y), int(x)) for t in range(3) for y, x in rng.integers(0, (50, 64), (6, 2))]
+    samples = build(superpixels, PointSet.from_rows(rows), max_side)
+    clicked = {(t, int(superpixels.labels[t, y, x])) for t, y, x in rows}
+    positive = {tuple(pair) for pair in samples.positive.nonzero().tolist()}
+    assert positive <= clicked
+    if max_side > 16:  # at a third of the size no two clicks share a pixel
+        assert positive == clicked
+    for frame, region in positive:
+        assert (samples.labels[frame] == region).any()
+
+
+def test_a_reduced_click_lies_on_its_superpixel():
+    superpixels = random_superpixels(1, (48, 48))
+    for y, x in [(3, 7), (24, 24), (47, 0)]:
+        samples = build(superpixels, PointSet.from_rows([(0, y, x)]), 24)
+        region = int(superpixels.labels[0, y, x])
+        rows, columns = (samples.labels[0] == region).nonzero(as_tuple=True)
+        assert samples.positive[0].nonzero().tolist() == [[region]]
+        # Some pixel of it is within one reduced pixel's diagonal, 2 * sqrt(2), of the click.
+        assert torch.hypot(2 * rows + 0.5 - y, 2 * columns + 0.5 - x).min() <= 2 * np.sqrt(2)
+
+
+def test_a_clicked_superpixel_that_falls_between_the_reduced_pixels_comes_back_at_its_click():
+    # One superpixel of a single pixel, at (1, 2): reducing 16 to 4 looks at rows and columns 2, 6, 10, 14.
+    labels = np.zeros((1, 16, 16), np.int32)
+    labels[0, 1, 2] = 1
+    samples = build(SuperpixelMap(labels), PointSet.from_rows([(0, 1, 2)]), max_side=4, multiple=2)
+    assert samples.labels[0, 0].tolist() == [1, 0, 0, 0]
+    assert samples.positive.tolist() == [[0, 1]]
+    assert samples.unlabelled.tolist() == [[1, 0]]
+    assert samples.areas.tolist() == [[15 / 16, 1 / 16]]
+    assert samples.has_point.tolist() == [True]
+
+
+def test_of_two_clicked_superpixels_at_one_reduced_pixel_one_is_left():
+    labels = np.zeros((1, 16, 16), np.int32)
+    labels[0, 0, 0], labels[0, 1, 1] = 1, 2
+    samples = build(SuperpixelMap(labels), PointSet.from_rows([(0, 0, 0), (0, 1, 1)]), max_side=4, multiple=2)
+    assert samples.positive.sum() == 1
+    assert samples.unlabelled.tolist() == [[1, 0, 0]]
+
+
+def test_samples_are_positive_or_unlabelled_and_their_areas_fill_the_frame(samples):
+    given = samples(4)
+    assert ((given.positive + given.unlabelled) == (given.areas > 0)).all()
+    torch.testing.assert_close(given.areas.sum(1), torch.ones(4))
+    assert given.positive.nonzero().tolist() == [[0, 5], [1, 5], [2, 5], [3, 5]]
+
+
+def test_regions_that_a_frame_does_not_have_are_no_samples():
+    labels = np.zeros((2, 8, 8), np.int32)
+    labels[1] = np.arange(8)
+    samples = build(SuperpixelMap(labels), PointSet.from_rows([(1, 0, 3)]), multiple=4)
+    assert samples.regions == 8
+    assert samples.unlabelled[0].tolist() == [1] + 7 * [0]
+    assert samples.unlabelled[1].tolist() == [1, 1, 1, 0, 1, 1, 1, 1]
+
+
+def test_padding_is_no_part_of_any_sample():
+    labels = np.arange(25, dtype=np.int32).reshape(1, 5, 5)
+    samples = build(SuperpixelMap(labels), PointSet.from_rows([(0, 2, 2)]))
+    assert samples.labels.shape == (1, 8, 8)
+    assert (samples.labels[:, 5:] == 25).all()
+    torch.testing.assert_close(samples.areas, torch.full((1, 25), 1 / 25))
+
+
+def test_frames_without_a_click_and_absent_frames_are_told_apart(samples):
+    points = PointSet.from_rows([(1, 5, 6), (3, 5, 6)], absent=[2])
+    given = samples(5, points)
+    assert given.has_point.tolist() == [False, True, False, True, False]
+    assert given.absent.tolist() == [False, False, True, False, False]
+    assert given.positive[[0, 2, 4]].sum() == 0
+    assert (given.unlabelled[[0, 2, 4]] == 1).all()
+
+
+def test_frames_are_standardised_over_the_sequence(samples):
+    given = samples(4)
+    assert given.frames.min() >= 0
+    assert given.frames.max() <= 1
+    standard = given.standardise(given.frames)
+    torch.testing.assert_close(standard.mean((0, 2, 3)), torch.zeros(1), atol=1e-5, rtol=0)
+    torch.testing.assert_close(standard.std((0, 2, 3)), torch.ones(1), atol=1e-4, rtol=0)
+
+
+def test_frames_of_one_colour_become_zero_and_stay_finite():
+    flat = ImageSequence.from_array(np.full((2, 8, 8), 7, np.uint8))
+    superpixels = SuperpixelMap(np.zeros((2, 8, 8), np.int32))
+    size = WorkingSize.fit((8, 8), 16, 4)
+    given = build_samples(flat, superpixels, PointSet.from_rows([(0, 1, 1)]), size, torch.device("cpu"))
+    assert (given.standardise(given.frames) == 0).all()

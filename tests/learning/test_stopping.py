@@ -1,0 +1,67 @@
+"""When the estimation of the priors ends, as a table of cases."""
+
+import pytest
+
+from fewpoint.errors import SettingsError
+from fewpoint.learning.settings import StoppingSettings
+from fewpoint.learning.stopping import StopState, update_stop
+
+BOUND = 0.1
+CALM, WILD = (0.001, 0.05), (0.5, 0.05)
+TOO_LARGE = (0.001, 0.1)
+
+
+def run_rule(epochs: list[tuple[float, float]], window: int, minimum: int) -> list[int]:
+    """The streak after each epoch up to the halt; a halt is shown as a last entry -1."""
+    settings, state, streaks = StoppingSettings(0.007, window, minimum), StopState(), []
+    for epoch, (variance, share) in enumerate(epochs, start=1):
+        state = update_stop(state, epoch, variance, share, BOUND, settings)
+        streaks.append(state.streak)
+        if state.halted:
+            return [*streaks, -1]
+    return streaks
+
+
+@pytest.mark.parametrize(
+    ("epochs", "window", "minimum", "streaks"),
+    [
+        ([CALM] * 5, 3, 0, [1, 2, 3, -1]),
+        ([CALM] * 2, 3, 0, [1, 2]),
+        ([CALM, CALM, WILD, CALM, CALM, CALM], 3, 0, [1, 2, 0, 1, 2, 3, -1]),
+        ([CALM, CALM, TOO_LARGE, CALM], 3, 0, [1, 2, 0, 1]),
+        # The window ends at the minimum: it may begin at epoch 3 of 5, no sooner.
+        ([CALM] * 9, 3, 5, [0, 0, 1, 2, 3, -1]),
+        ([CALM] * 3 + [WILD] + [CALM] * 3, 3, 5, [0, 0, 1, 0, 1, 2, 3, -1]),
+        ([WILD, CALM, CALM], 2, 2, [0, 1, 2, -1]),
+        ([CALM] * 4, 1, 3, [0, 0, 1, -1]),
+        ([CALM], 1, 0, [1, -1]),
+        # A window longer than the minimum decides alone.
+        ([CALM] * 5, 4, 2, [1, 2, 3, 4, -1]),
+    ],
+)
+def test_the_streak_epoch_by_epoch(epochs, window, minimum, streaks):
+    assert run_rule(epochs, window, minimum) == streaks
+
+
+@pytest.mark.parametrize(
+    ("variance", "share", "streak"),
+    [
+        (0.0069, 0.0999, 1),
+        (0.007, 0.0999, 0),
+        (0.0069, 0.1, 0),
+        (float("nan"), 0.05, 0),
+    ],
+)
+def test_both_conditions_are_strict(variance, share, streak):
+    state = update_stop(StopState(), 1, variance, share, BOUND, StoppingSettings(0.007, 5, 0))
+    assert state == StopState(streak, False)
+
+
+def test_the_papers_rule_halts_at_thirty_epochs_at_the_earliest():
+    assert len(run_rule([CALM] * 100, 10, 30)) - 1 == 30
+
+
+@pytest.mark.parametrize("wrong", [{"variance": 0.0}, {"window": 0}, {"minimum": -1}])
+def test_meaningless_settings_are_refused_by_name(wrong):
+    with pytest.raises(SettingsError, match=f"stopping.{next(iter(wrong))}"):
+        StoppingSettings(**wrong)

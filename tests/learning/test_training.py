@@ -1,0 +1,153 @@
+"""The trainer: every frame, the same weights for the same seed, and on from any epoch to the bit."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from fewpoint.core import PointSet
+from fewpoint.errors import SettingsError
+from fewpoint.learning.prediction import pool_probabilities, predict_logits
+from fewpoint.learning.settings import TrainingSettings
+from fewpoint.learning.training import Trainer
+
+PRIORS = torch.full((4,), 0.1)
+
+
+def train(trainer: Trainer, epochs: int, rate: float = 1e-2) -> list:
+    priors = torch.full((trainer.samples.n_frames,), 0.1)
+    return [trainer.run_epoch(priors, [rate] * trainer.steps_per_epoch) for _ in range(epochs)]
+
+
+def weights_of(trainer: Trainer) -> list[torch.Tensor]:
+    return [value.clone() for value in trainer.network.state_dict().values()]
+
+
+def same(first: list[torch.Tensor], second: list[torch.Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def frames_of_an_epoch(trainer: Trainer, monkeypatch) -> list[list[int]]:
+    """The frames of each batch of one epoch."""
+    batches = []
+    monkeypatch.setattr(trainer, "_train_batch", lambda: batches.append(trainer._index.tolist()))
+    train(trainer, 1)
+    return batches
+
+
+@pytest.mark.parametrize(
+    ("n_frames", "batch", "least", "steps"), [(4, 2, 1, 2), (5, 2, 1, 3), (3, 4, 1, 1), (4, 4, 10, 3), (7, 3, 100, 34)]
+)
+def test_an_epoch_sees_every_clicked_frame_equally_often(samples, trainer, monkeypatch, n_frames, batch, least, steps):
+    fresh = trainer(samples(n_frames), training=TrainingSettings(batch=batch, frames_per_epoch=least))
+    batches = frames_of_an_epoch(fresh, monkeypatch)
+    assert len(batches) == fresh.steps_per_epoch == steps
+    assert {len(frames) for frames in batches} == {batch}
+    counts = Counter(frame for frames in batches for frame in frames)
+    assert sorted(counts) == list(range(n_frames))
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+@pytest.mark.parametrize("batch", [1, 2, 4])
+@pytest.mark.parametrize("clicked", [[0, 5, 10], [7]])
+def test_every_batch_holds_a_clicked_frame_however_few_there_are(samples, trainer, monkeypatch, clicked, batch):
+    points = PointSet.from_rows([(frame, 5, 6) for frame in clicked])
+    fresh = trainer(samples(12, points), training=TrainingSettings(batch=batch, frames_per_epoch=60))
+    for frames in frames_of_an_epoch(fresh, monkeypatch):
+        assert set(frames) & set(clicked)
+
+
+def test_with_few_clicks_all_frames_still_have_their_turn(samples, trainer, monkeypatch):
+    # One frame in five is clicked; a frame gives way in at most every second batch of two.
+    points = PointSet.from_rows([(frame, 5, 6) for frame in (0, 5, 10)])
+    fresh = trainer(samples(12, points), training=TrainingSettings(batch=2, frames_per_epoch=60))
+    seen = {frame for _ in range(4) for frames in frames_of_an_epoch(fresh, monkeypatch) for frame in frames}
+    assert seen == set(range(12))
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(trainer):
+    first, second, other = trainer(seed=3), trainer(seed=3), trainer(seed=4)
+    assert train(first, 3) == train(second, 3)
+    train(other, 3)
+    assert same(weights_of(first), weights_of(second))
+    assert not same(weights_of(first), weights_of(other))
+
+
+def test_global_random_numbers_are_neither_used_nor_drawn(trainer):
+    fresh = trainer()
+    torch.manual_seed(1)
+    train(fresh, 1)
+    drawn = torch.rand(3)
+    torch.manual_seed(1)
+    assert torch.equal(drawn, torch.rand(3))
+
+
+def test_a_state_taken_midway_continues_to_the_bit(trainer):
+    whole, first_half, second_half = trainer(), trainer(), trainer(seed=9)
+    figures = train(whole, 4)
+    assert train(first_half, 2) == figures[:2]
+    second_half.load_state_dict(first_half.state_dict())
+    assert train(second_half, 2) == figures[2:]
+    assert same(weights_of(whole), weights_of(second_half))
+
+
+def test_a_state_of_another_kind_of_device_continues_with_fresh_noise(trainer):
+    whole, moved = trainer(), trainer()
+    train(whole, 2)
+    state = whole.state_dict()
+    state["device"], state["noise"] = "cuda", torch.zeros(16, dtype=torch.uint8)
+    state["optimiser"]["param_groups"][0]["capturable"] = True
+    moved.load_state_dict(state)
+    assert same(weights_of(whole), weights_of(moved))
+    assert all(figures.loss > 0 for figures in train(moved, 1))
+
+
+def test_training_lowers_the_risk_and_finds_the_bright_block(samples, trainer):
+    given = samples(4)
+    fresh = trainer(given)
+    figures = train(fresh, 30, 2e-2)
+    assert figures[-1].loss < 0.5 * figures[0].loss
+    logits = predict_logits(fresh.network, given, TrainingSettings(statistics="sequence"))
+    likeliest = pool_probabilities(logits, given).argmax(1)
+    assert likeliest.tolist() == [5] * 4
+
+
+def test_figures_are_means_over_the_steps(trainer):
+    figures = train(trainer(), 1)[0]
+    assert 0 <= figures.ascent_share <= 1
+    # Steps of descent have the objective R+ + R-, and these two steps are such.
+    assert figures.ascent_share == 0
+    assert figures.loss == pytest.approx(figures.positive_risk + figures.negative_risk, rel=1e-5)
+
+
+def test_a_rate_of_zero_changes_no_weight(trainer):
+    fresh = trainer()
+    before = [parameter.clone() for parameter in fresh.network.parameters()]
+    train(fresh, 2, rate=0.0)
+    assert same(before, list(fresh.network.parameters()))
+
+
+def test_each_step_has_its_own_rate(trainer):
+    # With rate 0 on the second step, an epoch of two steps leaves the parameters of its first.
+    one, both = trainer(), trainer()
+    one.run_epoch(PRIORS, [1e-2, 0.0])
+    both.run_epoch(PRIORS, [1e-2, 1e-2])
+    assert not same(list(one.network.parameters()), list(both.network.parameters()))
+    with pytest.raises(ValueError, match="zip"):
+        trainer().run_epoch(PRIORS, [1e-2])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_side": 8},
+        {"batch": 0},
+        {"frames_per_epoch": 0},
+        {"clip_norm": 0.0},
+        {"statistics": "none"},
+        {"precision": "x"},
+    ],
+)
+def test_meaningless_settings_are_refused_by_name(wrong):
+    with pytest.raises(SettingsError, match=f"training.{next(iter(wrong))}"):
+        TrainingSettings(**wrong)

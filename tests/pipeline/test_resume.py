@@ -1,0 +1,88 @@
+"""A run killed at any moment, started again, ends with the result of one that was never killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewpoint.io.atomic import read_json
+from fewpoint.io.runs import RunFolder
+from fewpoint.pipeline import run as run_module
+from pipeline.tiny_runs import make_task
+
+SCRIPT = Path(__file__).with_name("tiny_runs.py")
+TIMEOUT_S = 120
+
+MOMENTS = [
+    "frame:2",  # two frames are cut into superpixels
+    "epoch:3",  # of the warm-up, before its checkpoint
+    "write:10",  # half a checkpoint, of the epoch at which the stopping window starts
+    "epoch:8",  # learning has returned to the start of the window
+    "started:prediction",
+    "finished:prediction",
+    "write:22",  # some of the masks are written
+    "finished:report",  # all is written but the manifest
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> Path:
+    """One folder a moment, killed there and run again, and "never"."""
+    root = tmp_path_factory.mktemp("killed")
+    done = subprocess.run(
+        [sys.executable, SCRIPT, root, "never", *MOMENTS],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    expected = ["never 0", *(f"{moment} {-signal.SIGKILL} 0" for moment in MOMENTS)]
+    assert done.stdout.splitlines() == expected, done.stderr
+    return root
+
+
+def results_of(folder: Path) -> dict[str, bytes]:
+    """What a user takes from a folder, as bytes."""
+    names = ["probabilities.npz", "priors.csv", "history.csv", *(f"masks/{index:04d}.png" for index in range(5))]
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_killed_and_started_again_gives_the_same_bytes(folders, moment):
+    folder = folders / moment.replace(":", "-")
+    assert results_of(folder) == results_of(folders / "never")
+    manifest = read_json(folder / "manifest.json")
+    assert manifest["state"] == "finished"
+    assert manifest["result"] == read_json(folders / "never" / "manifest.json")["result"]
+    assert not list(folder.rglob("*.partial"))
+
+
+def test_the_masks_compared_are_not_empty(folders):
+    with np.load(folders / "never" / "probabilities.npz") as arrays:
+        assert arrays["probabilities"].max() > 0.5
+    assert read_json(folders / "never" / "manifest.json")["result"]["frames_with_object"] == 5
+
+
+def test_a_process_killed_from_outside_leaves_a_folder_that_another_finishes(folders, tmp_path, monkeypatch):
+    code = (
+        "import sys; from pathlib import Path; from pipeline.tiny_runs import run_into; run_into(Path(sys.argv[1]), '')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1])}
+    folder = tmp_path / "run"
+    with subprocess.Popen([sys.executable, "-c", code, folder], env=environment) as process:
+        deadline = time.monotonic() + TIMEOUT_S
+        while not (folder / "stages" / "checkpoint.pt").exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert read_json(folder / "manifest.json")["state"] == "running"
+    monkeypatch.setattr(run_module, "write_report", lambda *given: None)
+    task = make_task()
+    with RunFolder.open(folder, task.identity()) as run:
+        run_module.run_task(task, run)
+    assert results_of(folder) == results_of(folders / "never")

@@ -1,0 +1,93 @@
+"""Single stages, on inputs whose result is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fewpoint.core import AreaBound, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.errors import InputError
+from fewpoint.pipeline.config import override, override_from_text
+from fewpoint.pipeline.stages import choose_masks, predict_maps, prepare_learning, settle_bound
+from fewpoint.pipeline.task import Task
+from pipeline.tiny_runs import TINY, make_task
+
+CPU = torch.device("cpu")
+
+
+def make_bands(n_frames: int = 5) -> tuple[SuperpixelMap, ImageSequence]:
+    """Three upright bands of 4 pixels, the same on each frame."""
+    labels = np.tile(np.repeat(np.arange(3, dtype=np.int32), 4), (n_frames, 12, 1))
+    return SuperpixelMap(labels), ImageSequence.from_array(np.zeros((n_frames, 12, 12), np.uint8))
+
+
+def masks_for(probabilities: list[list[float]], points: PointSet, *assignments: str) -> np.ndarray:
+    """Which bands the masks hold, (T, 3), for a probability a band."""
+    superpixels, sequence = make_bands(len(probabilities))
+    settings = override_from_text(TINY, list(assignments))
+    task = Task(sequence, points, AreaBound(0.5), settings, device="cpu")
+    maps = np.repeat(np.array(probabilities, np.float16), 4, axis=1)[:, np.newaxis].repeat(12, axis=1)
+    masks = choose_masks(task, superpixels, ProbabilityMaps(maps))
+    assert masks.dtype == bool
+    return masks[:, 0, ::4]
+
+
+def test_without_tracking_superpixels_at_one_half_or_above_are_chosen():
+    chosen = masks_for([[0.49, 0.5, 0.9]] * 2, PointSet.from_rows([(0, 0, 0)]), "tracking.enabled=false")
+    assert chosen.tolist() == [[False, True, True]] * 2
+
+
+def test_with_tracking_only_what_a_click_reaches_is_chosen():
+    chosen = masks_for([[0.9, 0.1, 0.9]] * 3, PointSet.from_rows([(0, 0, 0)]))
+    assert chosen.tolist() == [[True, False, False]] * 3
+
+
+@pytest.mark.parametrize("assignment", ["tracking.prune=0", "tracking.prune=0.4", "tracking.enabled=false"])
+def test_absent_frames_have_empty_masks_even_where_a_path_could_cross_them(assignment):
+    rows = [[0.99, 0.01, 0.01]] * 8
+    rows[3] = [0.0, 0.0, 0.0]
+    chosen = masks_for(rows, PointSet.from_rows([(0, 0, 0)], absent=[3]), assignment)
+    assert not chosen[3].any()
+    assert chosen[:3, 0].all()
+    # Without pruning the path does cross: four frames of gain lie behind one of cost.
+    assert chosen[4:, 0].all() == (assignment != "tracking.prune=0.4")
+
+
+def test_the_bound_given_is_checked_and_a_missing_one_estimated():
+    superpixels, sequence = make_bands()
+    points = PointSet.from_rows([(0, 0, 0)])
+    with pytest.raises(InputError, match="larger --max-fraction"):
+        settle_bound(Task(sequence, points, AreaBound(0.3), TINY), superpixels)
+    given = AreaBound(0.4)
+    assert settle_bound(Task(sequence, points, given, TINY), superpixels) is given
+    assert settle_bound(Task(sequence, points, None, TINY), superpixels).origin.startswith("assumed")
+
+
+@pytest.mark.parametrize(("head_prior", "expected"), [("0", 0.125), ("0.01", 0.01)])
+def test_the_head_starts_at_half_the_bound_or_where_it_is_told(head_prior, expected):
+    task = make_task(override(TINY, "network.head_prior", head_prior))
+    superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
+    learning = prepare_learning(task, superpixels, AreaBound(0.25), CPU)
+    assert torch.sigmoid(learning.trainer.network.head.bias).item() == pytest.approx(expected)
+
+
+def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
+    task = make_task(absent=(1, 4))
+    superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
+    maps = predict_maps(prepare_learning(task, superpixels, AreaBound(0.25), CPU)).values
+    assert (maps.shape, maps.dtype) == ((5, 40, 48), np.float16)
+    assert (maps[[1, 4]] == 0).all()
+    assert (maps[[0, 2, 3]] > 0).all()
+
+
+def test_the_seed_decides_the_first_weights():
+    superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
+
+    def head(seed: int) -> torch.Tensor:
+        return prepare_learning(
+            replace(make_task(), seed=seed), superpixels, AreaBound(0.25), CPU
+        ).trainer.network.head.weight
+
+    assert torch.equal(head(3), head(3))
+    assert not torch.equal(head(3), head(4))

@@ -1,0 +1,56 @@
+"""What a user is warned of, and the figures for machines."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fewpoint.core import AreaBound, EpochRecord, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
+from fewpoint.pipeline.summary import find_warnings, summarise
+
+SOUND = EpochRecord(2, "final", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
+
+
+def make_result(record: EpochRecord | None = SOUND, filled: int = 2, bound: float = 0.5) -> Segmentation:
+    """Four frames of 10 pixels, the first two with `filled` pixels of object."""
+    masks = np.zeros((4, 2, 5), bool)
+    masks[:2].reshape(2, 10)[:, :filled] = True
+    rows = np.zeros((0 if record is None else 1, 4), np.float32)
+    history = PriorHistory(() if record is None else (record,), rows, rows, rows, selected_epoch=1)
+    priors = PriorEstimate(np.zeros(4), np.zeros(4), np.zeros(4))
+    return Segmentation(
+        masks, ProbabilityMaps(masks.astype(np.float32)), priors, history, AreaBound(bound), tuple("abcd")
+    )
+
+
+def test_figures_by_hand():
+    assert summarise(make_result()) == {
+        "frames": 4,
+        "frames_with_object": 2,
+        "mean_share": pytest.approx(0.1),
+        "largest_share": 0.2,
+        "bound": 0.5,
+        "bound_origin": "given",
+        "epochs": 1,
+        "selected_epoch": 1,
+        "warnings": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("result", "fragments"),
+    [
+        (make_result(), []),
+        (make_result(None), []),
+        (make_result(filled=0), ["no pixel was marked"]),
+        (make_result(replace(SOUND, ascent_share=0.95)), ["95% of the last steps only undid"]),
+        (make_result(replace(SOUND, ascent_share=0.9)), []),
+        (make_result(replace(SOUND, click_probability=0.4)), ["mean probability of 0.40 only"]),
+        (make_result(bound=0.2), ["as large as the bound"]),
+        (make_result(replace(SOUND, click_probability=0.1), filled=0), ["no pixel", "0.10 only"]),
+    ],
+)
+def test_warnings_say_what_is_wrong_and_nothing_else(result, fragments):
+    warnings = find_warnings(result)
+    assert len(warnings) == len(fragments)
+    assert all(fragment in warning for fragment, warning in zip(fragments, warnings, strict=True))

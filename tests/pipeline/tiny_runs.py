@@ -1,0 +1,119 @@
+"""A run small enough for tests, which can be told to die: python tiny_runs.py FOLDER MOMENT…
+
+Each moment is first run into FOLDER/MOMENT by a process that kills itself there, then again to the end by another.
+A moment is a stage as "started:STAGE" or "finished:STAGE", "frame:N" of the superpixels, "epoch:N", or "write:N", the
+N-th time that a file is about to be safe on disk. "never" runs without dying.
+"""
+
+import os
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from fewpoint.core import AreaBound, EpochFinished, PointSet, StageFinished, StageProgress, StageStarted
+from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.io.runs import RunFolder
+from fewpoint.learning.settings import (
+    AugmentationSettings,
+    PhaseSettings,
+    RiskSettings,
+    StoppingSettings,
+    TrainingSettings,
+)
+from fewpoint.models.settings import NetworkSettings
+from fewpoint.pipeline import run as pipeline
+from fewpoint.pipeline.config import Settings
+from fewpoint.pipeline.task import Task
+from fewpoint.superpixels.slic import SuperpixelSettings
+from fewpoint.tracking.settings import TrackingSettings
+
+TINY = Settings(
+    superpixels=SuperpixelSettings(count=100),
+    network=NetworkSettings(base_width=3, levels=3, multiple=1, head_prior=0.0),
+    training=TrainingSettings(max_side=32, batch=2, frames_per_epoch=6, weight_decay=1e-4, statistics="sequence"),
+    risk=RiskSettings(keep=1.0),
+    phases=PhaseSettings(5, 5e-2, 0.5, "one-cycle", 4, 1e-3, 1, 1e-3),
+    stopping=StoppingSettings(variance=1.0, window=2, minimum=3),
+    augmentation=AugmentationSettings(flips=True),
+    tracking=TrackingSettings(radius=0.1),
+)
+
+
+def make_task(settings: Settings = TINY, seed: int = 0, absent: tuple[int, ...] = ()) -> Task:
+    """Five frames of 40 x 48 pixels whose object is under 0.25 of a frame, a click on each frame not absent."""
+    phantom = make_phantom(n_frames=5, size=(40, 48))
+    rows = [tuple(row) for row in phantom.points.coordinates.tolist() if row[0] not in absent]
+    return Task(phantom.sequence, PointSet.from_rows(rows, absent), AreaBound(0.25), settings, seed, "cpu")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at(moment: str):
+    """A listener that kills the process at the moment."""
+    kind, _, what = moment.partition(":")
+
+    def listen(event) -> None:
+        now = {
+            StageStarted: lambda: ("started", event.stage),
+            StageFinished: lambda: ("finished", event.stage),
+            StageProgress: lambda: ("frame", str(event.done)),
+            EpochFinished: lambda: ("epoch", str(event.record.epoch)),
+        }.get(type(event), lambda: ("", ""))()
+        if now == (kind, what):
+            die()
+
+    return listen
+
+
+def die_at_write(count: int) -> None:
+    """Kill the process when it waits for the count-th file to be on disk."""
+    real, written = os.fsync, []
+
+    def fsync(descriptor: int) -> None:
+        written.append(descriptor)
+        if len(written) == count:
+            die()
+        real(descriptor)
+
+    os.fsync = fsync
+
+
+def run_into(folder: Path, moment: str) -> None:
+    task = make_task()
+    kind, _, what = moment.partition(":")
+    if kind == "write":
+        die_at_write(int(what))
+    with RunFolder.open(folder, task.identity()) as run:
+        pipeline.run_task(task, run, die_at(moment))
+
+
+def run_in_child(folder: Path, moment: str) -> int:
+    """The exit status of a process of its own; negative for a signal."""
+    child = os.fork()
+    if child == 0:
+        run_into(folder, moment)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def import_once() -> None:
+    """Import what a run imports when it first needs it, so that not every child has to."""
+    optimiser, solver = "torch._dynamo", "ortools.graph.python.min_cost_flow"
+    for name in ("filelock", "scipy.ndimage", "skimage.measure", "skimage.segmentation", optimiser, solver):
+        import_module(name)
+
+
+if __name__ == "__main__":
+    import_once()
+    # Drawing the report takes longer than all the rest and nothing is taken up from it.
+    pipeline.write_report = lambda *given: None
+    root, *moments = sys.argv[1:]
+    for moment in moments:
+        folder = Path(root) / moment.replace(":", "-")
+        statuses = [run_in_child(folder, moment)]
+        if moment != "never":
+            statuses.append(run_in_child(folder, "never"))
+        print(moment, *statuses, flush=True)

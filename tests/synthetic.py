@@ -1,0 +1,75 @@
+"""Phantoms whose truth is known exactly, as files, and settings small enough for tests."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from fewpoint.evaluation.phantom import Phantom
+from fewpoint.io.points import write_points
+from fewpoint.learning.settings import (
+    AugmentationSettings,
+    PhaseSettings,
+    RiskSettings,
+    StoppingSettings,
+    TrainingSettings,
+)
+from fewpoint.models.settings import NetworkSettings
+from fewpoint.pipeline.config import Settings, as_table
+from fewpoint.superpixels.slic import SuperpixelSettings
+from fewpoint.tracking.settings import TrackingSettings
+
+# All three phases in a second: for tests of how a run goes, not of what it finds.
+TINY = Settings(
+    superpixels=SuperpixelSettings(count=100),
+    network=NetworkSettings(base_width=2, levels=2, multiple=1, head_prior=0.0),
+    training=TrainingSettings(max_side=32, batch=2, frames_per_epoch=4, weight_decay=1e-4, statistics="sequence"),
+    risk=RiskSettings(keep=1.0),
+    phases=PhaseSettings(warmup_epochs=2, warmup_rate=1e-3, estimation_epochs=3, final_epochs=2),
+    stopping=StoppingSettings(variance=1.0, window=1, minimum=2),
+    augmentation=AugmentationSettings(flips=True),
+)
+
+# As much network and training as finds the object of a small colour phantom, in some fifteen seconds on one core.
+SMALL = Settings(
+    network=NetworkSettings(base_width=8, levels=3, multiple=1, head_prior=0.0),
+    training=TrainingSettings(max_side=40, batch=4, frames_per_epoch=48, weight_decay=1e-4, statistics="sequence"),
+    risk=RiskSettings(keep=1.0),
+    phases=PhaseSettings(
+        warmup_epochs=30,
+        warmup_rate=3e-3,
+        warmup_prior=0.4,
+        schedule="one-cycle",
+        estimation_epochs=0,
+        final_epochs=0,
+    ),
+    augmentation=AugmentationSettings(flips=True),
+    tracking=TrackingSettings(radius=0.35),
+)
+
+
+def save_frames(frames: np.ndarray, folder: Path) -> Path:
+    """Write (T, H, W, C) uint8 frames as 0000.png, 0001.png, …"""
+    folder.mkdir(parents=True)
+    for index, frame in enumerate(frames):
+        Image.fromarray(frame.squeeze()).save(folder / f"{index:04d}.png")
+    return folder
+
+
+def save_phantom(phantom: Phantom, folder: Path) -> Path:
+    """Write frames/, points.csv and truth/ into a folder, as a user would have them."""
+    save_frames(phantom.sequence.frames, folder / "frames")
+    save_frames(phantom.truth.astype(np.uint8) * 255, folder / "truth")
+    write_points(phantom.points, folder / "points.csv")
+    return folder
+
+
+def save_settings(settings: Settings, path: Path) -> Path:
+    """Write all settings as the TOML that --config reads."""
+    lines = []
+    for section, values in as_table(settings).items():
+        # A TOML value reads as the JSON one for booleans, numbers and plain text.
+        lines += [f"[{section}]", *(f"{name} = {json.dumps(value)}" for name, value in values.items())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -32,7 +32,7 @@ def script(monkeypatch):
 
     def play(observations: list[Observation]) -> None:
         remaining = iter(observations)
-        monkeypatch.setattr(phases_module, "observe", lambda trainer, gamma: next(remaining))
+        monkeypatch.setattr(phases_module, "observe", lambda trainer, gamma, exact: next(remaining))
 
     return play
 
@@ -62,6 +62,21 @@ def test_phases_follow_one_another_and_empty_ones_are_skipped(learning, epochs):
     assert phases_of(given) == expected
     assert [record.epoch for record in given.progress.records] == list(range(1, sum(epochs) + 1))
     assert given.progress.phase == DONE
+
+
+@pytest.mark.parametrize(
+    ("epochs", "expected"),
+    [
+        ((2, 2, 2), [False, False, True, True, False, True]),
+        ((3, 0, 0), [False, False, True]),
+        ((1, 0, 2), [False, False, True]),
+    ],
+)
+def test_observations_that_decide_something_are_exact(learning, monkeypatch, epochs, expected):
+    asked = []
+    monkeypatch.setattr(phases_module, "observe", lambda trainer, gamma, exact: asked.append(exact) or observation())
+    learning(short(*epochs)).run(ignore, ignore)
+    assert asked == expected
 
 
 def test_with_no_epochs_at_all_there_is_nothing_to_do(learning):

@@ -9,8 +9,13 @@ from fewpoint.core.sequence import ImageSequence
 
 
 class Segmenter(Protocol):
-    """Turns a sequence, points on one object and a bound on its area into masks; never sees the truth."""
+    """Turns a sequence, points on one object and a bound on its area into masks; never sees the truth.
+
+    bound: None where nobody gave one; the method then estimates or assumes it, and says so in its result.
+    """
 
     name: str
 
-    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound, *, seed: int) -> Segmentation: ...
+    def segment(
+        self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int
+    ) -> Segmentation: ...

@@ -11,6 +11,7 @@ from fewpoint.core import ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
 from fewpoint.report.tiles import (
     CONTOUR_COLOUR,
+    REFERENCE_COLOUR,
     Scene,
     draw_frame,
     draw_probability,
@@ -23,7 +24,7 @@ from fewpoint.report.wording import format_share, name_frame
 WIDTH = 1800
 LARGEST_TILE = 548
 GAP = 6
-LEGEND_SIZE = (42, 560)
+LEGEND_SIZE = (42, 690)
 BACKGROUND = (17, 19, 23)
 BRIGHT = (236, 238, 241)
 MUTED = (166, 173, 182)
@@ -65,7 +66,12 @@ class Layout:
 
 
 def draw_montage(
-    sequence: ImageSequence, points: PointSet, segmentation: Segmentation, *, columns: int = 8
+    sequence: ImageSequence,
+    points: PointSet,
+    segmentation: Segmentation,
+    *,
+    columns: int = 8,
+    reference: np.ndarray | None = None,
 ) -> np.ndarray:
     """Draw evenly chosen frames, the first and last among them, as one (H, W, 3) uint8 picture.
 
@@ -73,17 +79,19 @@ def draw_montage(
     its contour at 0.5; above them the frame's number and name, and the shares of it that are masked and expected.
     There are two blocks of columns where the frames would fill three. The picture is about 1800 pixels wide, less
     where there are only a few frames or where they are very tall.
+
+    reference: (T, H, W) bool, other masks whose contours are drawn on the frames beside those of the result.
     """
     if columns < 1:
         raise InputError(f"a montage needs at least one column, got {columns}")
-    scene = set_scene(sequence, points, segmentation)
+    scene = set_scene(sequence, points, segmentation, reference)
     blocks = 2 if len(sequence) >= 3 * columns else 1
     chosen = choose_frames(len(sequence), blocks * columns, points.frames)
     layout = plan_layout(sequence.size, len(chosen), columns)
     image = Image.new("RGB", layout.size[::-1], BACKGROUND)
     for place, frame in enumerate(chosen):
         _paste_column(image, scene, frame=frame, corner=layout.corner(place), layout=layout)
-    _draw_legend(image)
+    _draw_legend(image, with_reference=reference is not None)
     return np.asarray(image)
 
 
@@ -153,8 +161,8 @@ def _shorten(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
     return ""
 
 
-def _draw_legend(image: Image.Image) -> None:
-    """Say at the bottom what ring, line and colours mean."""
+def _draw_legend(image: Image.Image, *, with_reference: bool) -> None:
+    """Say at the bottom what ring, lines and colours mean."""
     canvas, y = ImageDraw.Draw(image), image.height - LEGEND_SIZE[0] // 2
     draw_ring(canvas, np.array([y, 15]), 6)
     canvas.line((92, y, 116, y), fill=CONTOUR_COLOUR, width=2)
@@ -163,6 +171,9 @@ def _draw_legend(image: Image.Image) -> None:
     image.paste(Image.fromarray(bar), (344, y - 7))
     for x, text in ((30, "click"), (124, "mask, or probability 0.5"), (329, "0"), (441, "1 probability")):
         canvas.text((x, y), text, font=_load_font(15), fill=MUTED, anchor="lm")
+    if with_reference:
+        canvas.line((570, y, 594, y), fill=REFERENCE_COLOUR, width=2)
+        canvas.text((602, y), "reference", font=_load_font(15), fill=MUTED, anchor="lm")
 
 
 def _load_font(size: int) -> ImageFont.FreeTypeFont:

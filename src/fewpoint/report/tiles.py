@@ -9,6 +9,7 @@ from fewpoint.core import ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
 
 CONTOUR_COLOUR = (0, 210, 255)
+REFERENCE_COLOUR = (255, 140, 0)  # told from the contour's by colour-blind readers too
 RING_COLOUR = (240, 228, 66)
 OUTLINE_COLOUR = (0, 0, 0)
 BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels wide
@@ -18,28 +19,37 @@ WINDOW_SAMPLES = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A sequence with its clicks and result, and the pixel values shown as black and as white."""
+    """A sequence with its clicks and result, and the pixel values shown as black and as white.
+
+    reference: (T, H, W) bool, other masks whose contours are drawn beside those of the result.
+    """
 
     sequence: ImageSequence
     points: PointSet
     segmentation: Segmentation
     window: tuple[float, float]
+    reference: np.ndarray | None = None
 
 
-def set_scene(sequence: ImageSequence, points: PointSet, segmentation: Segmentation) -> Scene:
-    """Check that the three belong together and measure the grey window."""
+def set_scene(
+    sequence: ImageSequence, points: PointSet, segmentation: Segmentation, reference: np.ndarray | None = None
+) -> Scene:
+    """Check that all belong together and measure the grey window."""
     masks = segmentation.masks
     if sequence.shape[:3] != masks.shape:
         raise InputError(f"sequence and masks must have one (T, H, W), got {sequence.shape[:3]} and {masks.shape}")
+    if reference is not None and reference.shape != masks.shape:
+        raise InputError(f"masks and reference must have one (T, H, W), got {masks.shape} and {reference.shape}")
     points.check_inside(len(sequence), sequence.size)
-    return Scene(sequence, points, segmentation, measure_window(sequence.frames))
+    return Scene(sequence, points, segmentation, measure_window(sequence.frames), reference)
 
 
 def draw_frame(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
     """One frame at a height and width, with the contour of its mask and a ring at each click: (*size, 3) uint8."""
     picture = render_frame(scene.sequence.frames[frame], scene.window)
     clicks = scene.points.coordinates[scene.points.frames == frame, 1:]
-    return draw_tile(picture, size, region=scene.segmentation.masks[frame], clicks=clicks)
+    reference = None if scene.reference is None else scene.reference[frame]
+    return draw_tile(picture, size, region=scene.segmentation.masks[frame], clicks=clicks, reference=reference)
 
 
 def draw_probability(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
@@ -82,18 +92,27 @@ def render_probability(probability: np.ndarray) -> np.ndarray:
     return table[np.round(probability.astype(np.float32) * 255).astype(np.uint8)]
 
 
-def draw_tile(picture: np.ndarray, size: tuple[int, int], *, region: np.ndarray, clicks: np.ndarray) -> np.ndarray:
+def draw_tile(
+    picture: np.ndarray,
+    size: tuple[int, int],
+    *,
+    region: np.ndarray,
+    clicks: np.ndarray,
+    reference: np.ndarray | None = None,
+) -> np.ndarray:
     """A (H, W, 3) picture at a new height and width, with a region's contour and a ring at each click.
 
     region: (H, W) mask or probabilities; the contour runs where it crosses 0.5.
     clicks: (P, 2) y, x in pixels of the picture.
+    reference: (H, W) mask whose contour is drawn below the region's.
     """
     scale = np.array(size) / picture.shape[:2]
     resample = Image.Resampling.BICUBIC if scale.max() > 1 else Image.Resampling.BOX
     image = Image.fromarray(picture).resize((size[1], size[0]), resample)
     canvas = ImageDraw.Draw(image)
-    for line in trace_contours(region):
-        _draw_contour(canvas, to_tile(line, scale), size)
+    for mask, colour in ((reference, REFERENCE_COLOUR), (region, CONTOUR_COLOUR)):
+        for line in [] if mask is None else trace_contours(mask):
+            _draw_contour(canvas, to_tile(line, scale), size, colour)
     for click in clicks:
         draw_ring(canvas, to_tile(click, scale), ring_radius(size))
     return np.asarray(image)
@@ -130,8 +149,10 @@ def draw_ring(canvas: ImageDraw.ImageDraw, centre: np.ndarray, radius: int) -> N
         canvas.ellipse((x - reach, y - reach, x + reach, y + reach), outline=colour, width=width)
 
 
-def _draw_contour(canvas: ImageDraw.ImageDraw, line: np.ndarray, size: tuple[int, int]) -> None:
+def _draw_contour(
+    canvas: ImageDraw.ImageDraw, line: np.ndarray, size: tuple[int, int], colour: tuple[int, int, int]
+) -> None:
     """A line of one pixel, on large tiles of two: as shifted copies, for Pillow thins wide lines of short pieces."""
     shifts = ((0, 0), (0, 1), (1, 0), (1, 1)) if max(size) >= BOLD_FROM else ((0, 0),)
     for shift in shifts:
-        canvas.line([(x, y) for y, x in np.round(line) + shift], fill=CONTOUR_COLOUR)
+        canvas.line([(x, y) for y, x in np.round(line) + shift], fill=colour)

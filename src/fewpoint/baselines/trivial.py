@@ -1,0 +1,66 @@
+"""Masks that take no learning; a method that does not clearly beat them is broken."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.core import AreaBound, ImageSequence, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
+
+ASSUMED_BOUND = AreaBound(0.1, "assumed to be a tenth of a frame, none was given")
+
+
+@dataclass(frozen=True)
+class AllPositive:
+    """Marks every pixel of every frame that is not said to be without the object."""
+
+    name: str = "all-positive"
+
+    def segment(
+        self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int
+    ) -> Segmentation:
+        points.check_inside(len(sequence), sequence.size)
+        masks = np.ones(sequence.shape[:3], bool)
+        masks[list(points.absent)] = False
+        return _describe(masks, sequence, bound or ASSUMED_BOUND)
+
+
+@dataclass(frozen=True)
+class HalfDisc:
+    """Marks a disc of half the bound's area round each click, and nothing on frames without one."""
+
+    name: str = "half-disc"
+
+    def segment(
+        self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int
+    ) -> Segmentation:
+        points.check_inside(len(sequence), sequence.size)
+        bound = bound or ASSUMED_BOUND
+        masks = draw_discs(points, bound.fraction / 2, sequence.shape[:3])
+        return _describe(masks, sequence, bound)
+
+
+def draw_discs(points: PointSet, share: float, shape: tuple[int, int, int]) -> np.ndarray:
+    """(T, H, W) bool: round each point the pixels of a disc that has a share of the frame's area, cut at the frame.
+
+    >>> draw_discs(PointSet.from_rows([(0, 1, 1)]), 0.2, (1, 3, 5)).astype(int).tolist()
+    [[[0, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 0, 0, 0]]]
+    """
+    rows, columns = np.indices(shape[1:])
+    squared_radius = share * rows.size / np.pi
+    discs = np.zeros(shape, bool)
+    for frame, y, x in points.coordinates:
+        discs[frame] |= (rows - y) ** 2 + (columns - x) ** 2 <= squared_radius
+    return discs
+
+
+def _describe(masks: np.ndarray, sequence: ImageSequence, bound: AreaBound) -> Segmentation:
+    """A full result of masks alone: probabilities 0 and 1, priors the masks' own shares, no history."""
+    shares = masks.mean(axis=(1, 2))
+    return Segmentation(
+        masks,
+        ProbabilityMaps(masks.astype(np.float32)),
+        PriorEstimate(shares, np.zeros_like(shares), shares),
+        PriorHistory.empty(len(masks)),
+        bound,
+        sequence.names,
+    )

@@ -1,0 +1,73 @@
+"""The cells of a suite: one method on one sequence with one seed, one variant, one kind of points and of bound."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from fewpoint import __version__
+from fewpoint.bench.methods import find_settings
+from fewpoint.bench.sequences import DatasetSequence
+from fewpoint.bench.suite import Suite, Variant
+from fewpoint.pipeline.config import as_table
+
+HASH_LENGTH = 10
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of one method, and all that its result depends on."""
+
+    method: str
+    sequence: DatasetSequence
+    variant: Variant
+    points: str
+    bound: str
+    seed: int
+
+    @property
+    def settings(self) -> dict[str, Any] | None:
+        """The method's settings section by section; None for a method that has none."""
+        settings = find_settings(self.method, self.variant.changes)
+        return None if settings is None else as_table(settings)
+
+    @property
+    def settings_hash(self) -> str:
+        """Empty for a method without settings."""
+        return "" if self.settings is None else hash_values(self.settings)
+
+    @property
+    def key(self) -> str:
+        """A readable name that differs wherever a result may differ.
+
+        A method without settings depends on neither variant nor seed: its cells share a key, and are run once.
+        """
+        own = [] if self.settings is None else [self.variant.name, f"seed{self.seed}"]
+        parts = [self.method, self.sequence.type, self.sequence.name, *own, self.points, self.bound]
+        identity = [__version__, self.method, self.sequence.fingerprint, self.settings, *own, self.points, self.bound]
+        return "_".join(map(make_slug, parts)) + "-" + hash_values(identity)
+
+
+def plan_cells(suite: Suite, methods: tuple[str, ...]) -> tuple[Cell, ...]:
+    """All cells of the methods, a method after the other."""
+    ways = product(methods, suite.variants, suite.points, suite.bounds, suite.seeds, suite.sequences)
+    return tuple(
+        Cell(method, sequence, variant, points, bound, seed)
+        for method, variant, points, bound, seed, sequence in ways
+    )
+
+
+def hash_values(values: Any) -> str:
+    """The first ten hex digits of the SHA-256 of plain values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]
+
+
+def make_slug(text: str) -> str:
+    """Text as part of a file name.
+
+    >>> make_slug("Lung tumour/2")
+    'Lung-tumour-2'
+    """
+    return re.sub(r"[^\w.+-]+", "-", text)

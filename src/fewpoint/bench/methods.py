@@ -1,0 +1,51 @@
+"""Every method that a suite may name."""
+
+import difflib
+
+from fewpoint.baselines.trivial import AllPositive, HalfDisc
+from fewpoint.core import Segmenter
+from fewpoint.errors import SettingsError
+from fewpoint.pipeline.config import PRESETS, Settings, override
+
+BASELINES: dict[str, Segmenter] = {method.name: method for method in (AllPositive(), HalfDisc())}
+WITHOUT_TRACKING = "-notrack"
+
+Changes = tuple[tuple[str, object], ...]  # settings to change: ("training.batch", 4), …
+
+
+def list_methods() -> tuple[str, ...]:
+    """The baselines, then every preset with and without tracking."""
+    trained = [name + ending for name in PRESETS for ending in ("", WITHOUT_TRACKING)]
+    return (*BASELINES, *trained)
+
+
+def check_method(name: str) -> None:
+    """Raise SettingsError for a method that does not exist."""
+    if name not in list_methods():
+        nearest = difflib.get_close_matches(name, list_methods(), n=1, cutoff=0.0)[0]
+        raise SettingsError(
+            f"there is no method {name}; did you mean {nearest}? There are {', '.join(list_methods())}"
+        )
+
+
+def find_settings(name: str, changes: Changes = ()) -> Settings | None:
+    """A method's settings, changed; None for one that has none."""
+    check_method(name)
+    if name in BASELINES:
+        return None
+    settings = PRESETS[name.removesuffix(WITHOUT_TRACKING)]
+    if name.endswith(WITHOUT_TRACKING):
+        settings = override(settings, "tracking.enabled", False)
+    for key, value in changes:
+        settings = override(settings, key, value)
+    return settings
+
+
+def build_method(name: str, changes: Changes = (), device: str = "auto") -> Segmenter:
+    """The method, with its settings changed."""
+    settings = find_settings(name, changes)
+    if settings is None:
+        return BASELINES[name]
+    from fewpoint.pipeline.segmenter import PresetSegmenter  # loads torch
+
+    return PresetSegmenter(name, settings, device)

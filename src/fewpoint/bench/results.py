@@ -1,0 +1,84 @@
+"""What is kept of each cell, and the table of all of them."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from io import StringIO
+from pathlib import Path
+
+from fewpoint.io.atomic import write_text
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one run of one method gave; None where the method has no such figure.
+
+    bound_fraction: the bound the method used. prior_mae: mean over frames of the error of its estimated shares.
+    stop_epoch: the epoch whose priors were handed to the last phase. time_s: seconds of the method alone.
+    memory_mb, cuda_mb: largest memory of the process, reading and scoring included, and on the GPU, in MiB.
+    """
+
+    bound_fraction: float
+    f1: float
+    precision: float
+    recall: float
+    prior_mae: float
+    stop_epoch: int | None
+    time_s: float
+    memory_mb: float
+    cuda_mb: float | None = None
+    best_f1: float | None = None
+    best_epoch: int | None = None
+    best_prior_mae: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell with what came of it, a column a field; a cell that failed has an error and no figures.
+
+    max_sp: F1 of the best superpixels of the sequence. delta: f1 - max_sp. error: one line.
+    """
+
+    method: str
+    type: str
+    sequence: str
+    seed: int
+    variant: str
+    points: str
+    bound: str
+    bound_fraction: float | None = None
+    f1: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    max_sp: float | None = None
+    delta: float | None = None
+    prior_mae: float | None = None
+    stop_epoch: int | None = None
+    best_f1: float | None = None
+    best_epoch: int | None = None
+    best_prior_mae: float | None = None
+    time_s: float | None = None
+    memory_mb: float | None = None
+    cuda_mb: float | None = None
+    settings_hash: str = ""
+    key: str = ""
+    error: str = ""
+
+    @property
+    def group(self) -> tuple[str, str, str]:
+        """Variant, points and bound: rows that are compared with each other."""
+        return self.variant, self.points, self.bound
+
+    @property
+    def place(self) -> str:
+        """Type and sequence."""
+        return f"{self.type}/{self.sequence}"
+
+
+def write_rows(rows: Iterable[Row], path: Path) -> None:
+    """Write a CSV, a row a cell; what is not known stays empty."""
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(entry.name for entry in fields(Row))
+    writer.writerows(asdict(row).values() for row in rows)
+    write_text(path, stream.getvalue())

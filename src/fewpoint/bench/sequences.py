@@ -1,0 +1,70 @@
+"""Sequences with their truth on disk, in the layout of the paper's public dataset."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fewpoint.errors import InputError
+from fewpoint.io.images import FRAMES_FOLDER
+from fewpoint.io.masks import TRUTH_FOLDER
+from fewpoint.io.points import LOCATIONS_FILE
+
+# The paper names its folders DatasetXY, X being the type.
+PAPER_TYPES = {"0": "Tweezer", "1": "Cochlea", "2": "Slitlamp", "3": "Brain"}
+
+
+@dataclass(frozen=True)
+class DatasetSequence:
+    """A folder that holds input-frames/, ground_truth-frames/ and 2dlocs.csv."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        missing = [name for name in (FRAMES_FOLDER, TRUTH_FOLDER, LOCATIONS_FILE) if not (self.folder / name).exists()]
+        if missing:
+            raise InputError(
+                f"a sequence of a suite must hold {FRAMES_FOLDER}, {TRUTH_FOLDER} and {LOCATIONS_FILE}; "
+                f"{self.folder} has no {' and no '.join(missing)}"
+            )
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def type(self) -> str:
+        return name_type(self.folder)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the names and bytes of all frames, true masks and points."""
+        digest = hashlib.sha256()
+        files = [path for folder in (FRAMES_FOLDER, TRUTH_FOLDER) for path in (self.folder / folder).iterdir()]
+        for path in sorted([*files, *self.folder.glob("*.csv")]):
+            digest.update(repr((path.parent.name, path.name)).encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
+
+
+def name_type(folder: Path) -> str:
+    """The parent folder's name; of the paper's own folders what X in DatasetXY stands for.
+
+    >>> name_type(Path("data/brain/pat1")), name_type(Path("data/Dataset21"))
+    ('brain', 'Slitlamp')
+    """
+    paper = re.fullmatch(r"Dataset(\d)\d+", folder.name)
+    return PAPER_TYPES.get(paper[1], folder.parent.name) if paper else folder.parent.name
+
+
+def find_sequences(root: Path) -> tuple[DatasetSequence, ...]:
+    """Every folder below root in the dataset's layout, by path."""
+    folders = sorted(path.parent for path in root.rglob(LOCATIONS_FILE))
+    complete = [folder for folder in folders if all((folder / name).is_dir() for name in (FRAMES_FOLDER, TRUTH_FOLDER))]
+    if not complete:
+        raise InputError(
+            f"no sequence found below {root}: looked for folders with {FRAMES_FOLDER}, {TRUTH_FOLDER} and "
+            f"{LOCATIONS_FILE}; give another root in the suite or set FEWPOINT_DATA"
+        )
+    return tuple(map(DatasetSequence, complete))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from fewpoint.core import PointSet
 from fewpoint.evaluation.phantom import Phantom
 from fewpoint.io.points import write_points
 from fewpoint.learning.settings import (
@@ -62,6 +63,19 @@ def save_phantom(phantom: Phantom, folder: Path) -> Path:
     save_frames(phantom.sequence.frames, folder / "frames")
     save_frames(phantom.truth.astype(np.uint8) * 255, folder / "truth")
     write_points(phantom.points, folder / "points.csv")
+    return folder
+
+
+def save_dataset_sequence(phantom: Phantom, folder: Path) -> Path:
+    """Write a folder in the dataset's layout; points_every5.csv has the points of every fifth frame only."""
+    save_frames(phantom.sequence.frames, folder / "input-frames")
+    save_frames(phantom.truth.astype(np.uint8) * 255, folder / "ground_truth-frames")
+    height, width = phantom.sequence.size
+    rows = [f"{t};{t};1;{x / (width - 1):.6f};{y / (height - 1):.6f}" for t, y, x in phantom.points.coordinates]
+    preamble = [f"VideoWidth:;{width}", f"VideoHeight:;{height}", f"DisplayWidth:;{width}", f"DisplayHeight:;{height}"]
+    (folder / "2dlocs.csv").write_text("\n".join([*preamble, "frame;time;visible;x;y", *rows]) + "\n")
+    fifth = [tuple(row) for row in phantom.points.coordinates.tolist() if row[0] % 5 == 0]
+    write_points(PointSet.from_rows(fifth), folder / "points_every5.csv")
     return folder
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
+from fewpoint.learning.objectives import PointObjective
 from fewpoint.learning.phases import Learning, Schedule
 from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.settings import (
@@ -53,7 +54,7 @@ def make_samples(n_frames: int = 4, points: PointSet | None = None) -> SampleSet
 
 def make_trainer(samples: SampleSet, seed: int = 0, training: TrainingSettings = TRAINING) -> Trainer:
     network = build_network(1, NETWORK, 0.1, torch.Generator().manual_seed(seed))
-    recipe = Recipe(RiskSettings(keep=1.0), training, AugmentationSettings(flips=True))
+    recipe = Recipe(PointObjective(samples, RiskSettings(keep=1.0)), training, AugmentationSettings(flips=True))
     return Trainer(network, samples, recipe, seed)
 
 

@@ -7,7 +7,14 @@ import torch
 from torch import Tensor
 
 from fewpoint.errors import SettingsError
-from fewpoint.learning.augment import augment_frames, blur_bilaterally, draw_warps, flip_randomly, warp_randomly
+from fewpoint.learning.augment import (
+    augment_frames,
+    blur_bilaterally,
+    draw_warps,
+    flip_randomly,
+    warp_frames,
+    warp_maps,
+)
 from fewpoint.learning.settings import AugmentationSettings
 
 
@@ -118,7 +125,9 @@ def make_disc(batch: int, size: tuple[int, int] = (48, 64)) -> Tensor:
 
 def test_warps_move_labels_with_frames_and_mark_what_lies_outside():
     disc = make_disc(16)
-    frames, labels = warp_randomly(disc[:, None].float(), disc, 9, settings=WARPS, generator=seeded())
+    grid = draw_warps((16, 1, 48, 64), WARPS, seeded())
+    frames, labels = warp_frames(disc[:, None].float(), disc, 9, grid)
+    (moved,) = warp_maps([disc.float()], grid)
     assert (frames.shape, labels.shape, labels.dtype) == ((16, 1, 48, 64), (16, 48, 64), torch.int64)
     assert set(labels.unique().tolist()) == {0, 1, 9}
     # The nearest label and the interpolated grey disagree on a rim half a pixel wide at most: 25 of 200 pixels.
@@ -126,21 +135,23 @@ def test_warps_move_labels_with_frames_and_mark_what_lies_outside():
     differ = ((frames[:, 0] >= 0.5) != (labels == 1)) & inside
     assert differ.sum((1, 2)).max() <= 25
     assert not torch.equal(labels[0], labels[1])
+    torch.testing.assert_close(moved[inside], frames[:, 0][inside], rtol=0, atol=1e-5)
+    assert (moved[(grid.abs() > 1.1).any(-1)] == 0).all()
 
 
 def test_warps_are_decided_by_the_generator_and_nothing_asked_is_nothing_done():
     frames, labels = make_frames(), torch.arange(48).reshape(1, 6, 8).expand(3, 6, 8)
-    first = warp_randomly(frames, labels, 48, settings=WARPS, generator=seeded(1))
-    again = warp_randomly(frames, labels, 48, settings=WARPS, generator=seeded(1))
-    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
-    still = warp_randomly(frames, labels, 48, settings=AugmentationSettings(), generator=seeded(1))
+    grids = [draw_warps(frames.shape, WARPS, seeded(seed)) for seed in (1, 1, 2)]
+    assert torch.equal(grids[0], grids[1])
+    assert not torch.equal(grids[0], grids[2])
+    still = warp_frames(frames, labels, 48, draw_warps(frames.shape, AugmentationSettings(), seeded(1)))
     torch.testing.assert_close(still[0], frames)
     assert torch.equal(still[1], labels)
     assert (WARPS.warps, AugmentationSettings().warps) == (True, False)
 
 
 def test_a_turn_keeps_distances_in_pixels_on_frames_that_are_not_square():
-    grid = draw_warps((8, 1, 48, 64), AugmentationSettings(rotation=45.0), seeded(), torch.device("cpu"))
+    grid = draw_warps((8, 1, 48, 64), AugmentationSettings(rotation=45.0), seeded())
     places = grid * torch.tensor([64 / 2, 48 / 2])
     for step in (places.diff(dim=1), places.diff(dim=2)):
         torch.testing.assert_close(step.norm(dim=-1), torch.ones(step.shape[:-1]), rtol=1e-3, atol=1e-3)

@@ -89,7 +89,7 @@ def test_a_checkpoint_holds_tensors_and_plain_values_only(learning):
     save_learning(given, stream)
     stream.seek(0)
     payload = torch.load(stream, weights_only=True)  # refuses anything else
-    assert set(payload) == {"trainer", "progress", "remembered"}
+    assert set(payload) == {"owner", "trainer", "progress", "remembered"}
 
 
 def test_a_checkpoint_that_would_run_code_is_not_loaded(learning, tmp_path):

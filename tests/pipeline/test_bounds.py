@@ -5,7 +5,8 @@ import pytest
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
-from fewpoint.pipeline.bounds import FALLBACK, LARGEST, check_bound, estimate_bound, squared_steps
+from fewpoint.learning.clicks import squared_steps
+from fewpoint.pipeline.bounds import FALLBACK, LARGEST, check_bound, estimate_bound
 
 
 def make_scene(block: int = 5, n_frames: int = 6) -> tuple[ImageSequence, SuperpixelMap]:

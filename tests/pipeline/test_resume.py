@@ -23,9 +23,12 @@ MOMENTS = [
     "epoch:3",  # of the warm-up, before its checkpoint
     "write:10",  # half a checkpoint, of the epoch at which the stopping window starts
     "epoch:8",  # learning has returned to the start of the window
+    "write:13",  # half of what the first network leaves behind
+    "epoch:10",  # of the network of the further round, before its first checkpoint
+    "epoch:11",
     "started:prediction",
     "finished:prediction",
-    "write:22",  # some of the masks are written
+    "write:30",  # some of the masks are written
     "finished:report",  # all is written but the manifest
 ]
 

@@ -34,7 +34,9 @@ from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
 
 STAGES = ["superpixels", "learning", "prediction", "tracking", "report"]
-SHORT = override_from_text(TINY, ["phases.warmup_epochs=1", "phases.estimation_epochs=1", "phases.final_epochs=1"])
+SHORT = override_from_text(
+    TINY, ["phases.warmup_epochs=1", "phases.estimation_epochs=1", "phases.final_epochs=1", "refinement.rounds=0"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +134,7 @@ def test_stages_are_told_in_order_and_epochs_within_learning(finished):
 def test_a_finished_folder_is_read_not_computed_and_left_untouched(finished, monkeypatch):
     path, result, _ = finished
     before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in path.rglob("*.*") if file.is_file()}
-    for name in ("cut_superpixels", "predict_maps", "choose_masks"):
+    for name in ("cut_superpixels", "prepare_learning", "enlarge_maps", "choose_masks"):
         monkeypatch.setattr(stages, name, None)
     events = []
     again = run_in(path, make_task(), events.append)
@@ -176,7 +178,7 @@ def test_the_bound_is_estimated_and_told_where_none_is_given():
 
 @pytest.mark.parametrize("tracking", ["true", "false"])
 def test_absent_frames_have_empty_masks_zero_probability_and_prior(tracking):
-    settings = override_from_text(TINY, [f"tracking.enabled={tracking}", "phases.warmup_epochs=12"])
+    settings = override_from_text(TINY, [f"tracking.enabled={tracking}", "phases.warmup_epochs=12", "refinement.rounds=0"])
     result = run_task(make_task(settings, absent=(1, 4)))
     shown = result.masks.any(axis=(1, 2))
     assert not shown[[1, 4]].any()

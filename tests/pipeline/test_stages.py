@@ -1,7 +1,5 @@
 """Single stages, on inputs whose result is known."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -9,7 +7,7 @@ import torch
 from fewpoint.core import AreaBound, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.pipeline.config import override, override_from_text
-from fewpoint.pipeline.stages import choose_masks, predict_maps, prepare_learning, settle_bound
+from fewpoint.pipeline.stages import choose_masks, enlarge_maps, prepare_learning, prepare_samples, settle_bound
 from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
 
@@ -68,26 +66,28 @@ def test_the_bound_given_is_checked_and_a_missing_one_estimated():
 def test_the_head_starts_at_half_the_bound_or_where_it_is_told(head_prior, expected):
     task = make_task(override(TINY, "network.head_prior", head_prior))
     superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
-    learning = prepare_learning(task, superpixels, AreaBound(0.25), CPU)
+    learning = prepare_learning(task, prepare_samples(task, superpixels, CPU), AreaBound(0.25), 0)
     assert torch.sigmoid(learning.trainer.network.head.bias).item() == pytest.approx(expected)
 
 
 def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
     task = make_task(absent=(1, 4))
     superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
-    maps = predict_maps(prepare_learning(task, superpixels, AreaBound(0.25), CPU)).values
+    samples = prepare_samples(task, superpixels, CPU)
+    logits = np.zeros((5, *samples.size.padded), np.float16)
+    maps = enlarge_maps([logits + 1, logits - 1], samples).values
     assert (maps.shape, maps.dtype) == ((5, 40, 48), np.float16)
     assert (maps[[1, 4]] == 0).all()
-    assert (maps[[0, 2, 3]] > 0).all()
+    # The mean of the probabilities of 1 and -1.
+    np.testing.assert_allclose(maps[[0, 2, 3]], 0.5, atol=1e-3)
 
 
 def test_the_seed_decides_the_first_weights():
-    superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
+    task = make_task()
+    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), CPU)
 
     def head(seed: int) -> torch.Tensor:
-        return prepare_learning(
-            replace(make_task(), seed=seed), superpixels, AreaBound(0.25), CPU
-        ).trainer.network.head.weight
+        return prepare_learning(task, samples, AreaBound(0.25), seed).trainer.network.head.weight
 
     assert torch.equal(head(3), head(3))
     assert not torch.equal(head(3), head(4))

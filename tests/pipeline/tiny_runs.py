@@ -17,6 +17,7 @@ from fewpoint.io.runs import RunFolder
 from fewpoint.learning.settings import (
     AugmentationSettings,
     PhaseSettings,
+    RefinementSettings,
     RiskSettings,
     StoppingSettings,
     TrainingSettings,
@@ -35,7 +36,8 @@ TINY = Settings(
     risk=RiskSettings(keep=1.0),
     phases=PhaseSettings(5, 5e-2, 0.5, "one-cycle", 4, 1e-3, 1, 1e-3),
     stopping=StoppingSettings(variance=1.0, window=2, minimum=3),
-    augmentation=AugmentationSettings(flips=True),
+    augmentation=AugmentationSettings(flips=True, rotation=10.0),
+    refinement=RefinementSettings(rounds=1, round_epochs=6, round_rate=5e-2),
     tracking=TrackingSettings(radius=0.1),
 )
 

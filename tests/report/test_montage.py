@@ -10,7 +10,7 @@ from PIL import Image
 from fewpoint.errors import InputError
 from fewpoint.report import draw_montage, encode_png
 from fewpoint.report.montage import LEGEND_SIZE, choose_frames, plan_layout
-from fewpoint.report.tiles import CONTOUR_COLOUR, RING_COLOUR
+from fewpoint.report.tiles import CONTOUR_COLOUR, REFERENCE_COLOUR, RING_COLOUR
 
 
 def find_colour(picture, colour):
@@ -99,3 +99,24 @@ def test_no_columns_are_refused(result):
 def test_a_png_gives_back_the_same_pixels():
     picture = np.random.default_rng(0).integers(0, 256, (7, 9, 3)).astype(np.uint8)
     np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(encode_png(picture)))), picture)
+
+
+def test_a_reference_is_drawn_beside_the_mask_and_only_where_there_is_one(result):
+    sequence, points, segmentation = result(4)
+    reference = np.zeros_like(segmentation.masks)
+    reference[1, 2:8, 30:40] = True
+    montage = draw_montage(sequence, points, segmentation, reference=reference)
+    layout = plan_layout(sequence.size, 4, 8)
+    scale = layout.tile[1] / 48
+    rows, columns = np.nonzero(find_colour(cut_tile(montage, layout, 1), REFERENCE_COLOUR))
+    edges = np.array([rows.min(), rows.max(), columns.min(), columns.max()])
+    np.testing.assert_allclose(edges, np.array([2, 8, 30, 40]) * scale, atol=2)
+    assert find_colour(cut_tile(montage, layout, 1), CONTOUR_COLOUR).any()
+    assert not find_colour(cut_tile(montage, layout, 0), REFERENCE_COLOUR).any()
+    assert not find_colour(draw_montage(sequence, points, segmentation), REFERENCE_COLOUR).any()
+
+
+def test_a_reference_of_another_shape_is_refused(result):
+    sequence, points, segmentation = result(4)
+    with pytest.raises(InputError, match="masks and reference must have one"):
+        draw_montage(sequence, points, segmentation, reference=segmentation.masks[:3])

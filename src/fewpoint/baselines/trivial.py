@@ -15,9 +15,7 @@ class AllPositive:
 
     name: str = "all-positive"
 
-    def segment(
-        self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int
-    ) -> Segmentation:
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
         points.check_inside(len(sequence), sequence.size)
         masks = np.ones(sequence.shape[:3], bool)
         masks[list(points.absent)] = False
@@ -30,9 +28,7 @@ class HalfDisc:
 
     name: str = "half-disc"
 
-    def segment(
-        self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int
-    ) -> Segmentation:
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
         points.check_inside(len(sequence), sequence.size)
         bound = bound or ASSUMED_BOUND
         masks = draw_discs(points, bound.fraction / 2, sequence.shape[:3])
@@ -42,7 +38,7 @@ class HalfDisc:
 def draw_discs(points: PointSet, share: float, shape: tuple[int, int, int]) -> np.ndarray:
     """(T, H, W) bool: round each point the pixels of a disc that has a share of the frame's area, cut at the frame.
 
-    >>> draw_discs(PointSet.from_rows([(0, 1, 1)]), 0.2, (1, 3, 5)).astype(int).tolist()
+    >>> draw_discs(PointSet.from_rows([(0, 1, 1)]), 0.25, (1, 3, 5)).astype(int).tolist()
     [[[0, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 0, 0, 0]]]
     """
     rows, columns = np.indices(shape[1:])

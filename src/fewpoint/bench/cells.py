@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -27,7 +28,7 @@ class Cell:
     bound: str
     seed: int
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any] | None:
         """The method's settings section by section; None for a method that has none."""
         settings = find_settings(self.method, self.variant.changes)
@@ -38,7 +39,7 @@ class Cell:
         """Empty for a method without settings."""
         return "" if self.settings is None else hash_values(self.settings)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A readable name that differs wherever a result may differ.
 
@@ -54,8 +55,7 @@ def plan_cells(suite: Suite, methods: tuple[str, ...]) -> tuple[Cell, ...]:
     """All cells of the methods, a method after the other."""
     ways = product(methods, suite.variants, suite.points, suite.bounds, suite.seeds, suite.sequences)
     return tuple(
-        Cell(method, sequence, variant, points, bound, seed)
-        for method, variant, points, bound, seed, sequence in ways
+        Cell(method, sequence, variant, points, bound, seed) for method, variant, points, bound, seed, sequence in ways
     )
 
 

@@ -80,12 +80,13 @@ def open_folder(path: Path, suite: str) -> Iterator[BenchFolder]:
             lock.acquire(blocking=False)
         except filelock.Timeout:
             raise RunConflictError(f"another process works in {path}; wait for it or give another --out") from None
-    with lock:
+    try:
         _refuse_foreign(path, suite)
         for leftover in list(path.rglob(f"*{PARTIAL_SUFFIX}")):
             remove(leftover)
         write_json(path / MARK_FILE, {"format": MARK_FORMAT, "suite": suite})
         yield BenchFolder(path)
+    finally:
         lock.release()
 
 

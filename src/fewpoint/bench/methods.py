@@ -23,9 +23,7 @@ def check_method(name: str) -> None:
     """Raise SettingsError for a method that does not exist."""
     if name not in list_methods():
         nearest = difflib.get_close_matches(name, list_methods(), n=1, cutoff=0.0)[0]
-        raise SettingsError(
-            f"there is no method {name}; did you mean {nearest}? There are {', '.join(list_methods())}"
-        )
+        raise SettingsError(f"there is no method {name}; did you mean {nearest}? There are {', '.join(list_methods())}")
 
 
 def find_settings(name: str, changes: Changes = ()) -> Settings | None:

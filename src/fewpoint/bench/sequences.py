@@ -43,7 +43,7 @@ class DatasetSequence:
         digest = hashlib.sha256()
         files = [path for folder in (FRAMES_FOLDER, TRUTH_FOLDER) for path in (self.folder / folder).iterdir()]
         for path in sorted([*files, *self.folder.glob("*.csv")]):
-            digest.update(repr((path.parent.name, path.name)).encode())
+            digest.update(path.relative_to(self.folder).as_posix().encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         return digest.hexdigest()
 

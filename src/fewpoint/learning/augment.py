@@ -46,23 +46,22 @@ def flip_randomly(frames: Tensor, maps: list[Tensor], generator: torch.Generator
     return frames, maps
 
 
-def warp_randomly(
-    frames: Tensor, labels: Tensor, border: int, *, settings: AugmentationSettings, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Turn, stretch and shift frames and labels together; where the frame ends, its mirror image and label `border`."""
-    grid = draw_warps(frames.shape, settings, generator, frames.device)
+def warp_maps(maps: list[Tensor], grid: Tensor) -> list[Tensor]:
+    """Sample (B, h, w) maps at a grid (B, h, w, 2) of draw_warps; 0 where the frame ends."""
+    return [grid_sample(each[:, None], grid, align_corners=False)[:, 0] for each in maps]
+
+
+def warp_frames(frames: Tensor, labels: Tensor, border: int, grid: Tensor) -> tuple[Tensor, Tensor]:
+    """Sample frames and labels at a grid of draw_warps; beyond the frame, its mirror image and the label `border`."""
     frames = grid_sample(frames, grid, padding_mode="reflection", align_corners=False)
     moved = grid_sample(labels[:, None].float(), grid, mode="nearest", align_corners=False)[:, 0].round().long()
-    inside = (grid.abs() <= 1).all(-1)
-    return frames, torch.where(inside, moved, border)
+    return frames, torch.where((grid.abs() <= 1).all(-1), moved, border)
 
 
-def draw_warps(
-    shape: tuple[int, ...], settings: AugmentationSettings, generator: torch.Generator, device: torch.device
-) -> Tensor:
+def draw_warps(shape: torch.Size, settings: AugmentationSettings, generator: torch.Generator) -> Tensor:
     """(B, h, w, 2) sampling grids: random rotation, scale, stretch by up to the root of the scale, and shift."""
     batch, _, height, width = shape
-    draws = torch.rand(5, batch, generator=generator, device=device) * 2 - 1
+    draws = torch.rand(5, batch, generator=generator, device=generator.device) * 2 - 1
     angle = draws[0] * math.radians(settings.rotation)
     scale = torch.exp(draws[1] * math.log(settings.scale))
     stretch = torch.exp(draws[2] * math.log(settings.scale) / 2)

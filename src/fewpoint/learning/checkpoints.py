@@ -13,9 +13,13 @@ from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
 
 
-def save_learning(learning: Learning, file: BinaryIO) -> None:
-    """Write all that is needed to go on; tensors and plain values only, so that loading runs no code."""
+def save_learning(learning: Learning, file: BinaryIO, owner: str = "") -> None:
+    """Write all that is needed to go on; tensors and plain values only, so that loading runs no code.
+
+    owner: name of the network, where a run trains several.
+    """
     payload = {
+        "owner": owner,
         "trainer": learning.trainer.state_dict(),
         "progress": _pack(learning.progress),
         "remembered": learning.remembered,
@@ -23,9 +27,11 @@ def save_learning(learning: Learning, file: BinaryIO) -> None:
     torch.save(payload, file)
 
 
-def load_learning(learning: Learning, path: Path) -> None:
-    """Put a freshly started learning where the file's was."""
+def load_learning(learning: Learning, path: Path, owner: str = "") -> None:
+    """Put a freshly started learning where the file's was; a file of another owner is passed over."""
     payload = torch.load(path, map_location="cpu", weights_only=True)
+    if payload["owner"] != owner:
+        return
     learning.trainer.load_state_dict(payload["trainer"])
     learning.progress = _unpack(payload["progress"])
     learning.remembered = payload["remembered"]

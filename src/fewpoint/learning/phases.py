@@ -93,6 +93,10 @@ class Learning:
         learning._enter(WARM_UP)
         return learning
 
+    def show_priors(self, priors: np.ndarray) -> None:
+        """Record these (T,) priors from now on, where the objective has its own and does not use them."""
+        self.progress = replace(self.progress, priors=priors)
+
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
         while self.progress.phase != DONE:

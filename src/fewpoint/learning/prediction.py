@@ -54,8 +54,10 @@ def measure_statistics(network: nn.Module, samples: SampleSet, settings: Trainin
 
 def pool_probabilities(logits: Tensor, samples: SampleSet) -> Tensor:
     """(T, regions) probability of each superpixel, from its mean logit."""
-    pieces = [
-        pool_regions(part, labels, samples.regions)
-        for part, labels in zip(logits.split(PREDICTION_BATCH), samples.labels.split(PREDICTION_BATCH), strict=True)
-    ]
-    return torch.sigmoid(torch.cat(pieces))
+    return torch.sigmoid(pool_regions_of(logits, samples))
+
+
+def pool_regions_of(values: Tensor, samples: SampleSet) -> Tensor:
+    """(T, regions) mean of a (T, h, w) map over each superpixel, a few frames at a time."""
+    pairs = zip(values.split(PREDICTION_BATCH), samples.labels.split(PREDICTION_BATCH), strict=True)
+    return torch.cat([pool_regions(part, labels, samples.regions) for part, labels in pairs])

@@ -77,6 +77,11 @@ class PhaseSettings:
     final_epochs: int = 100
     final_rate: float = 1e-5
 
+    @classmethod
+    def only_warm_up(cls, epochs: int, rate: float) -> "PhaseSettings":
+        """One cycle of the learning rate and nothing after it."""
+        return cls(warmup_epochs=epochs, warmup_rate=rate, schedule="one-cycle", estimation_epochs=0, final_epochs=0)
+
     def __post_init__(self) -> None:
         for name in ("warmup_epochs", "estimation_epochs", "final_epochs"):
             require("phases", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
@@ -86,6 +91,39 @@ class PhaseSettings:
         require(
             "phases", "schedule", self.schedule in ("constant", "one-cycle"), "constant or one-cycle", self.schedule
         )
+
+
+@dataclass(frozen=True)
+class RefinementSettings:
+    """Several networks and further rounds; the paper has one network and no further round.
+
+    networks: trained on the points, each with its own seed; their probabilities are averaged.
+    rounds: how often new networks learn from the last ones' probabilities, put right by the clicks.
+    round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
+    nearness: how much the distance to a click counts. floor: share of the nearness prior that lies evenly over the
+    frame, for long objects and those of several parts. profile: how much the distances between clicks bend the share
+    of each frame. doubt: factor on the probability of what hangs together with no click.
+    """
+
+    networks: int = 1
+    rounds: int = 0
+    round_networks: int = 1
+    round_epochs: int = 24
+    round_rate: float = 1e-3
+    nearness: float = 0.5
+    floor: float = 0.5
+    profile: float = 0.5
+    doubt: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name in ("networks", "round_networks", "round_epochs"):
+            require("refinement", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
+        require("refinement", "rounds", self.rounds >= 0, "0 or more", self.rounds)
+        require("refinement", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
+        for name in ("nearness", "profile"):
+            require("refinement", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
+        require("refinement", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
+        require("refinement", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)
 
 
 @dataclass(frozen=True)

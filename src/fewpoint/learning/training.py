@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from fewpoint.learning.augment import augment_frames, flip_randomly, warp_randomly
+from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
+from fewpoint.learning.objectives import Objective
 from fewpoint.learning.prediction import run_network
-from fewpoint.learning.risk import pu_risk
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.settings import AugmentationSettings, RiskSettings, TrainingSettings
-from fewpoint.models.pooling import pool_regions
+from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,9 @@ class StepMeans:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings a training step needs."""
+    """What a training step descends, and how."""
 
-    risk: RiskSettings
+    objective: Objective
     training: TrainingSettings
     augmentation: AugmentationSettings
 
@@ -132,31 +131,26 @@ class Trainer:
     def _train_batch(self) -> None:
         """One step on the frames in self._index; nothing here waits for the device."""
         index, samples, recipe = self._index, self.samples, self.recipe
-        frames, labels = samples.frames[index], samples.labels[index]
-        frames, labels = self._augment(frames, labels)
+        maps = [each[index] for each in recipe.objective.maps]
+        frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps)
         logits = run_network(self.network, samples.standardise(frames), recipe.training)
-        pooled, present = pool_regions(logits, labels, samples.regions), self._find_present(labels)
-        positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
-        risk = pu_risk(pooled, positive, unlabelled, self._priors[index], recipe.risk)
+        risk = recipe.objective(logits, labels, maps, index, self._priors[index])
         self._optimiser.zero_grad(set_to_none=not self._index.is_cuda)
         risk.objective.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
         self._optimiser.step()
         self._totals += torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
 
-    def _augment(self, frames: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    def _augment(self, frames: Tensor, labels: Tensor, maps: list[Tensor]) -> tuple[Tensor, Tensor, list[Tensor]]:
+        """Change the frames at random; labels and maps move with them."""
         settings = self.recipe.augmentation
         if settings.flips:
-            frames, (labels,) = flip_randomly(frames, [labels], self._noise)
+            frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], self._noise)
         if settings.warps:
-            frames, labels = warp_randomly(
-                frames, labels, self.samples.regions, settings=settings, generator=self._noise
-            )
-        return augment_frames(frames, settings, self._noise), labels
-
-    def _find_present(self, labels: Tensor) -> Tensor:
-        """(B, regions) 1 for superpixels of which a pixel is left; a warp moves some out of the frame."""
-        return pool_regions(torch.ones_like(labels, dtype=torch.float32), labels, self.samples.regions)
+            grid = draw_warps(frames.shape, settings, self._noise)
+            frames, labels = warp_frames(frames, labels, self.samples.regions, grid)
+            maps = warp_maps(maps, grid)
+        return augment_frames(frames, settings, self._noise), labels, maps
 
     def _capture(self) -> Callable[[], None]:
         """Record one step as a CUDA graph, leaving weights, optimiser and random numbers as they were."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
+from fewpoint.learning.clicks import squared_steps
 from fewpoint.superpixels.regions import share_of_points
 
 LARGEST = 0.5
@@ -41,14 +42,3 @@ def estimate_bound(sequence: ImageSequence, superpixels: SuperpixelMap, points: 
     height, width = sequence.size
     share = min(max(CLICK_FACTOR * np.pi * float(squares.mean()) / (height * width), least), LARGEST)
     return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
-
-
-def squared_steps(points: PointSet) -> np.ndarray:
-    """Squared distance in pixels from one clicked frame's mean point to the next one's.
-
-    >>> squared_steps(PointSet.from_rows([(0, 0, 0), (5, 3, 4)])).tolist()
-    [25.0]
-    """
-    frames = np.unique(points.frames)
-    places = np.array([points.coordinates[points.frames == frame, 1:].mean(axis=0) for frame in frames])
-    return (np.diff(places, axis=0) ** 2).sum(axis=1)

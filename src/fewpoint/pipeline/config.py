@@ -11,6 +11,7 @@ from fewpoint.learning.settings import (
     AugmentationSettings,
     PhaseSettings,
     PriorSettings,
+    RefinementSettings,
     RiskSettings,
     StoppingSettings,
     TrainingSettings,
@@ -32,6 +33,7 @@ class Settings:
     priors: PriorSettings = field(default_factory=PriorSettings)
     stopping: StoppingSettings = field(default_factory=StoppingSettings)
     augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
+    refinement: RefinementSettings = field(default_factory=RefinementSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
 
@@ -41,7 +43,8 @@ FAST = Settings(
     network=NetworkSettings(base_width=8, multiple=1, head_prior=0.0),
     training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence"),
     risk=RiskSettings(keep=1.0),
-    phases=PhaseSettings(warmup_epochs=24, warmup_rate=1e-3, schedule="one-cycle", estimation_epochs=0, final_epochs=0),
+    phases=replace(PhaseSettings.only_warm_up(24, 1e-3), warmup_prior=0.4),
+    refinement=RefinementSettings(rounds=1, round_epochs=24),
     augmentation=AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1),
     tracking=TrackingSettings(radius=0.2, prune=0.5),
 )

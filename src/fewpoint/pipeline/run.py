@@ -15,6 +15,7 @@ from fewpoint.core import (
     Listener,
     Message,
     PointSet,
+    PriorHistory,
     ProbabilityMaps,
     Segmentation,
     StageFinished,
@@ -24,11 +25,11 @@ from fewpoint.core import (
 )
 from fewpoint.io.atomic import read_json, write_atomically, write_json
 from fewpoint.io.runs import RunFolder, write_result
-from fewpoint.learning.checkpoints import load_learning, save_learning
 from fewpoint.learning.devices import choose_device, describe_device
-from fewpoint.learning.phases import Learning
+from fewpoint.learning.samples import SampleSet
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings, as_table, preset
+from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.summary import summarise, write_report
 from fewpoint.pipeline.task import Task
 
@@ -64,12 +65,13 @@ def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = i
     bound = stages.settle_bound(task, superpixels)
     if task.bound is None:
         listener(Message(f"bound: {bound.origin}"))
-    learning = stages.prepare_learning(task, superpixels, bound, device)
-    log.run("learning", learning.schedule.most_epochs, lambda: _learn(learning, folder, listener))
-    probabilities = log.run("prediction", 0, lambda: _predict(learning, folder))
+    samples = stages.prepare_samples(task, superpixels, device)
+    rounds = Rounds(task, samples, bound, folder, listener)
+    learnt, history = log.run("learning", count_epochs(task.settings), lambda: _learn(rounds))
+    probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("tracking", 0, lambda: _masks(task, superpixels, probabilities, folder))
-    history = learning.progress.history(len(task.sequence))
-    result = Segmentation(masks, probabilities, learning.priors(), history, bound, task.sequence.names)
+    priors = estimate_priors(learnt, samples)
+    result = Segmentation(masks, probabilities, priors, history, bound, task.sequence.names)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
     return result
@@ -116,24 +118,16 @@ def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tu
     return _kept(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(np.load(path)["labels"]))
 
 
-def _learn(learning: Learning, folder: RunFolder | None, listener: Listener) -> tuple[None, bool]:
-    """Learn from the last checkpoint on, saving one after every epoch."""
-    if folder is None:
-        learning.run(listener, save=ignore)
-        return None, False
-    checkpoint = folder.artefact("checkpoint.pt")
-    if checkpoint.exists():
-        load_learning(learning, checkpoint)
-    started = learning.progress.epoch
-    learning.run(listener, lambda state: write_atomically(checkpoint, lambda file: save_learning(state, file)))
-    return None, learning.progress.epoch == started
+def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], bool]:
+    learnt, history, reused = rounds.run()
+    return (learnt, history), reused
 
 
-def _predict(learning: Learning, folder: RunFolder | None) -> tuple[ProbabilityMaps, bool]:
+def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder | None) -> tuple[ProbabilityMaps, bool]:
     return _kept(
         folder,
         "probabilities.npy",
-        lambda: stages.predict_maps(learning),
+        lambda: stages.enlarge_maps([member.logits for member in learnt], samples),
         lambda maps, file: np.save(file, maps.values),
         lambda path: ProbabilityMaps(np.load(path)),
     )

@@ -19,7 +19,5 @@ class PresetSegmenter:
     settings: Settings
     device: str = "auto"
 
-    def segment(
-        self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int
-    ) -> Segmentation:
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
         return run_task(Task(sequence, points, bound, self.settings, seed, self.device))

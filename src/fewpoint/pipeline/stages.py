@@ -4,9 +4,11 @@ import numpy as np
 import torch
 
 from fewpoint.core import AreaBound, Listener, ProbabilityMaps, SuperpixelMap
+from fewpoint.learning.objectives import PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
-from fewpoint.learning.prediction import predict_logits
-from fewpoint.learning.samples import build_samples
+from fewpoint.learning.samples import SampleSet, build_samples
+from fewpoint.learning.settings import PhaseSettings
+from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
@@ -28,27 +30,40 @@ def settle_bound(task: Task, superpixels: SuperpixelMap) -> AreaBound:
     return check_bound(task.bound, superpixels, task.points)
 
 
-def prepare_learning(task: Task, superpixels: SuperpixelMap, bound: AreaBound, device: torch.device) -> Learning:
-    """Frames on the device, an untrained network, and the schedule."""
+def prepare_samples(task: Task, superpixels: SuperpixelMap, device: torch.device) -> SampleSet:
+    """Frames, superpixels and clicks at the working size, on the device."""
     settings = task.settings
     size = WorkingSize.fit(task.sequence.size, settings.training.max_side, 2 ** (settings.network.levels - 1))
-    samples = build_samples(task.sequence, superpixels, task.points, size, device)
+    return build_samples(task.sequence, superpixels, task.points, size, device)
+
+
+def prepare_learning(
+    task: Task, samples: SampleSet, bound: AreaBound, seed: int, targets: Targets | None = None
+) -> Learning:
+    """An untrained network with its schedule; it learns from the points, or in a further round from targets."""
+    settings, refinement = task.settings, task.settings.refinement
     head_prior = settings.network.head_prior or bound.fraction / 2
-    generator = torch.Generator().manual_seed(task.seed)
+    generator = torch.Generator().manual_seed(seed)
     network = build_network(task.sequence.shape[-1], settings.network, head_prior, generator)
-    recipe = Recipe(settings.risk, settings.training, settings.augmentation)
-    schedule = Schedule(settings.phases, settings.priors, settings.stopping)
-    return Learning.start(Trainer(network, samples, recipe, task.seed), bound, schedule)
+    if targets is None:
+        objective, phases = PointObjective(samples, settings.risk), settings.phases
+    else:
+        objective = TargetObjective.of(targets)
+        phases = PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
+    trainer = Trainer(network, samples, Recipe(objective, settings.training, settings.augmentation), seed)
+    learning = Learning.start(trainer, bound, Schedule(phases, settings.priors, settings.stopping))
+    if targets is not None:
+        learning.show_priors(targets.share())
+    return learning
 
 
-def predict_maps(learning: Learning) -> ProbabilityMaps:
-    """Probabilities at the input's size; zero on frames marked absent."""
-    trainer = learning.trainer
-    logits = predict_logits(trainer.network, trainer.samples, trainer.recipe.training)
-    maps = np.empty((len(logits), *trainer.samples.size.full), np.float16)
-    for index, frame in enumerate(logits.cpu()):
-        maps[index] = torch.sigmoid(trainer.samples.size.enlarge(frame[None]))[0].numpy()
-    maps[trainer.samples.absent] = 0
+def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMaps:
+    """Mean probabilities at the input's size from (T, h, w) logits of each member; zero on frames marked absent."""
+    maps = np.empty((samples.n_frames, *samples.size.full), np.float16)
+    for frame in range(samples.n_frames):
+        logits = torch.from_numpy(np.stack([member[frame] for member in members])).float()
+        maps[frame] = torch.sigmoid(samples.size.enlarge(logits)).mean(0).numpy()
+    maps[samples.absent] = 0
     return ProbabilityMaps(maps)
 
 

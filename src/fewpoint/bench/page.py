@@ -1,0 +1,76 @@
+"""The page about a suite: its tables, what failed, and a montage for each sequence and method, worst first."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from statistics import fmean
+
+from fewpoint.bench.folder import BenchFolder
+from fewpoint.bench.results import Row
+from fewpoint.bench.tables import Table, build_tables, format_figure, head_cells, write_cells
+
+MONTAGE_WIDTH = 1200
+QUALITY = 80
+
+
+@dataclass(frozen=True)
+class MethodRows:
+    """A method's worst result on each sequence, the worst of them first."""
+
+    method: str
+    rows: tuple[Row, ...]
+
+
+def render_page(title: str, rows: Sequence[Row], folder: BenchFolder) -> str:
+    """One HTML page that needs no other file and no network."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("fewpoint.bench"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(figure=format_figure)
+    return environment.get_template("bench.html").render(
+        title=title,
+        tables=[_spell_out(table) for table in build_tables(rows)],
+        failed=[row for row in rows if row.error],
+        methods=rank_methods(rows),
+        picture=lambda row: _embed(folder.montage(row.key)),
+    )
+
+
+def rank_methods(rows: Sequence[Row]) -> tuple[MethodRows, ...]:
+    """The methods, that of the best mean delta first; of each, sequences from the worst delta to the best.
+
+    Of several seeds the worst stands for its sequence.
+    """
+    by_method: dict[str, dict[tuple, Row]] = {}
+    for row in sorted((row for row in rows if row.delta is not None), key=lambda row: row.delta):
+        by_method.setdefault(row.method, {}).setdefault((row.group, row.place), row)
+    ranked = [MethodRows(method, tuple(worst.values())) for method, worst in by_method.items()]
+    return tuple(sorted(ranked, key=lambda entry: -fmean(row.delta for row in entry.rows)))
+
+
+def _spell_out(table: Table) -> dict[str, object]:
+    return {
+        "title": table.title,
+        "head": head_cells(table),
+        "lines": [write_cells(table, line) for line in table.lines],
+    }
+
+
+def _embed(path: Path) -> str:
+    """A picture as a data URI, reduced so that a page of a hundred montages still opens."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        scale = min(1.0, MONTAGE_WIDTH / image.width)
+        small = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.LANCZOS)
+    buffer = BytesIO()
+    small.convert("RGB").save(buffer, "JPEG", quality=QUALITY, subsampling=0)
+    return "data:image/jpeg;base64," + b64encode(buffer.getvalue()).decode("ascii")

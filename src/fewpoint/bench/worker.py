@@ -1,0 +1,145 @@
+"""One piece of work in a process of its own: `python -m fewpoint.bench.worker`, its order as JSON on standard input."""
+
+import json
+import os
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.bench.folder import write_ceiling
+from fewpoint.bench.methods import build_method
+from fewpoint.bench.protocols import give_bound
+from fewpoint.bench.results import Measurement
+from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.evaluation.metrics import prior_error, score_masks
+from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.images import read_sequence
+from fewpoint.io.masks import TRUTH_FOLDER, read_masks
+from fewpoint.io.points import read_points
+
+COMMAND = (sys.executable, "-m", "fewpoint.bench.worker")
+RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
+
+
+@dataclass(frozen=True)
+class CellOrder:
+    """Run a method and leave its result and montage in the folder `out`.
+
+    folder: the sequence's. changes: pairs of a setting and its value.
+    """
+
+    folder: str
+    method: str
+    changes: list[list]
+    points: str
+    bound: str
+    seed: int
+    device: str
+    out: str
+
+
+@dataclass(frozen=True)
+class CeilingOrder:
+    """Leave the Max SP of the sequence in `folder` in the file `out`."""
+
+    folder: str
+    out: str
+
+
+ORDERS = {order.__name__: order for order in (CellOrder, CeilingOrder)}
+
+
+def write_order(order: CellOrder | CeilingOrder) -> dict:
+    """The order as plain values."""
+    return {"order": type(order).__name__, **asdict(order)}
+
+
+def main() -> None:
+    values = json.loads(sys.stdin.readline())
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    order = ORDERS[values.pop("order")](**values)
+    run_cell(order) if isinstance(order, CellOrder) else measure_ceiling(order)
+
+
+def run_cell(order: CellOrder) -> None:
+    """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
+    sequence, truth = _read_sequence(order.folder)
+    points = read_points(Path(order.folder) / f"{order.points}.csv", sequence)
+    method = build_method(order.method, tuple(map(tuple, order.changes)), order.device)
+    started = time.perf_counter()
+    result = method.segment(sequence, points, give_bound(order.bound, truth), seed=order.seed)
+    seconds = time.perf_counter() - started
+    out = Path(order.out)
+    out.mkdir(parents=True, exist_ok=True)
+    _write_montage(out / MONTAGE_FILE, sequence, points, result, truth)
+    write_json(out / RESULT_FILE, asdict(_measure(result, truth, seconds)))
+
+
+def measure_ceiling(order: CeilingOrder) -> None:
+    """Max SP with the superpixels of the paper, whatever those of a method are: one ceiling a sequence."""
+    from fewpoint.evaluation.ceiling import score_ceiling
+    from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+
+    sequence, truth = _read_sequence(order.folder)
+    superpixels = segment_frames(sequence, SuperpixelSettings(), jobs=1)
+    Path(order.out).parent.mkdir(parents=True, exist_ok=True)
+    write_ceiling(Path(order.out), score_ceiling(superpixels, truth).pooled.f1)
+
+
+def _read_sequence(folder: str) -> tuple[ImageSequence, np.ndarray]:
+    return read_sequence(folder), read_masks(Path(folder) / TRUTH_FOLDER)
+
+
+def _measure(result: Segmentation, truth: np.ndarray, seconds: float) -> Measurement:
+    score = score_masks(result.masks, truth).pooled
+    return Measurement(
+        bound_fraction=result.bound.fraction,
+        f1=score.f1,
+        precision=score.precision,
+        recall=score.recall,
+        prior_mae=prior_error(result.priors.mean, truth),
+        stop_epoch=result.history.selected_epoch or None,
+        time_s=seconds,
+        memory_mb=_measure_memory(),
+        cuda_mb=_measure_cuda_memory(),
+    )
+
+
+def _write_montage(
+    path: Path, sequence: ImageSequence, points: PointSet, result: Segmentation, truth: np.ndarray
+) -> None:
+    from fewpoint.report.montage import draw_montage, encode_png
+
+    picture = encode_png(draw_montage(sequence, points, result, reference=truth))
+    write_atomically(path, lambda stream: stream.write(picture))
+
+
+def _measure_memory() -> float:
+    """Largest resident memory of this process so far, in MiB."""
+    import resource
+
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return largest / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def _measure_cuda_memory() -> float | None:
+    """Largest memory that was allocated on the GPU, in MiB; None where none was used."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return None
+    return torch.cuda.max_memory_allocated() / 2**20
+
+
+def _leave_with_parent() -> None:
+    """End this process when standard input closes: whoever gave the order is gone."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

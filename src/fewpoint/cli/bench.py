@@ -1,0 +1,117 @@
+"""`fewpoint bench`: methods against the truth of many sequences."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fewpoint.cli.segment import Device, DeviceName
+from fewpoint.errors import FewpointError
+
+if TYPE_CHECKING:
+    from fewpoint.bench.processes import Standing
+    from fewpoint.bench.run import BenchResult
+
+MOST_NAMED = 3
+
+SuitePath = Annotated[
+    Path, typer.Argument(metavar="SUITE.toml", help="Which methods, sequences, seeds and settings to measure.")
+]
+OutPath = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder for the results; what is finished in it is kept.")
+]
+Methods = Annotated[
+    str | None, typer.Option("--methods", metavar="A,B", help="Run only these methods, not all of the suite.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Cells to run at once, a process each.")]
+
+
+def bench_command(
+    suite_path: SuitePath,
+    out: OutPath,
+    methods: Methods = None,
+    jobs: Jobs = 1,
+    device: Device = DeviceName.AUTO,
+) -> None:
+    """Score methods on the sequences of SUITE.toml.
+
+    Writes results.csv, tables.md, tables.tex and report.html. Run again to go on where it stopped, or to try cells
+    again that failed.
+    """
+    from fewpoint.bench.run import run_suite
+    from fewpoint.bench.suite import read_suite
+
+    suite = read_suite(suite_path)
+    chosen = tuple(dict.fromkeys(name.strip() for name in (methods or "").split(",") if name.strip()))
+    with show_standing() as listener:
+        result = run_suite(suite, out, listener, methods=chosen, workers=jobs, device=device)
+    _tell(result, out)
+
+
+@contextmanager
+def show_standing() -> "Iterator[Callable[[Standing], None]]":
+    """A listener that shows how far a suite is: a live line on a terminal, a line a cell elsewhere."""
+    if not sys.stderr.isatty():
+        yield _print_line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (MofNCompleteColumn(), BarColumn(bar_width=16), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=None)
+
+        def show(standing: "Standing") -> None:
+            if standing.ended is not None and standing.ended.error:
+                progress.console.print(describe_end(standing), markup=False, highlight=False)
+            progress.update(task, total=standing.total, completed=standing.done, description=describe_rest(standing))
+
+        yield show
+
+
+def describe_end(standing: "Standing") -> str:
+    """The job that has just ended, how long it took, and why it failed if it did."""
+    from fewpoint.bench.folder import summarise_error
+
+    ended = standing.ended
+    came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
+    return f"{ended.job.name}: {came}"
+
+
+def describe_rest(standing: "Standing") -> str:
+    """Time left, and below it what has been running longest; fits into 80 columns."""
+    return "\n".join([_describe_pace(standing), *standing.running[:1]])
+
+
+def _print_line(standing: "Standing") -> None:
+    if standing.ended is None:
+        return
+    line = f"[{standing.done}/{standing.total}] {describe_end(standing)} ({_describe_pace(standing)})"
+    print(line, file=sys.stderr, flush=True)
+
+
+def _describe_pace(standing: "Standing") -> str:
+    running = f"{len(standing.running)} running"
+    if standing.seconds_left is None:
+        return running
+    seconds = round(standing.seconds_left)
+    hours, minutes = divmod(seconds // 60, 60)
+    left = f"{hours} h {minutes} min" if hours else f"{minutes}:{seconds % 60:02d}"
+    return f"{running}, {left} left"
+
+
+def _tell(result: "BenchResult", out: Path) -> None:
+    """Print the tables; then, if any job failed, say so as an error."""
+    print((out / "tables.md").read_text(encoding="utf-8"))
+    print(f"results: {out / 'results.csv'}")
+    print(f"report:  {out / 'report.html'}")
+    if result.failures:
+        names = [outcome.job.name for outcome in result.failures]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        raise FewpointError(
+            f"failed: {'; '.join(names[:MOST_NAMED])}{more}; all else is written. The first says why in "
+            f"{result.failures[0].job.errors}; run the same command to try again"
+        )

@@ -1,0 +1,61 @@
+"""What a training step descends: the PU risk of the points, or the distance to a round's targets."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from fewpoint.learning.risk import Risk, pu_risk
+from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.settings import RiskSettings
+from fewpoint.learning.targets import Targets
+from fewpoint.models.pooling import pool_regions
+
+
+class Objective(Protocol):
+    """maps: (T, h, w) tensors that are moved together with the frames and handed back with a batch."""
+
+    maps: tuple[Tensor, ...]
+
+    def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PointObjective:
+    """The PU risk over superpixels: clicked ones are positive, all others unlabelled."""
+
+    samples: SampleSet
+    settings: RiskSettings
+    maps: tuple[Tensor, ...] = ()
+
+    def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk:
+        samples = self.samples
+        pooled = pool_regions(logits, labels, samples.regions)
+        # A warp moves some superpixels out of the frame: what has no pixel left is no sample.
+        present = pool_regions(torch.ones_like(logits), labels, samples.regions)
+        positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
+        return pu_risk(pooled, positive, unlabelled, priors, self.settings)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetObjective:
+    """Weighted cross entropy to targets; its two parts take the places of the positive and the negative risk."""
+
+    maps: tuple[Tensor, ...]
+
+    @classmethod
+    def of(cls, targets: Targets) -> "TargetObjective":
+        return cls((targets.probability, targets.weight))
+
+    def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk:
+        target, weight = maps
+        share = weight / weight.sum()
+        positive = (
+            share * target * binary_cross_entropy_with_logits(logits, torch.ones_like(logits), reduction="none")
+        ).sum()
+        negative = (
+            share * (1 - target) * binary_cross_entropy_with_logits(logits, torch.zeros_like(logits), reduction="none")
+        ).sum()
+        return Risk(positive + negative, positive, negative, torch.zeros_like(positive, dtype=torch.bool))

@@ -1,0 +1,147 @@
+"""What a further round learns from: the last round's probabilities, put right by what the clicks say.
+
+A click says where, not only what. The probability of each superpixel is combined with a prior that falls with the
+distance to the frame's clicks, its amount is set to the frame's expected share, and what hangs together with no click
+anywhere in the sequence is doubted. A network that learns from the result no longer sees clicks, only frames.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewpoint.core import AreaBound, PointSet
+from fewpoint.learning.clicks import size_profile
+from fewpoint.learning.prediction import pool_regions_of
+from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.settings import RefinementSettings
+
+LEAST = 1e-4
+MOST = 0.97
+LEAST_WEIGHT = 0.1
+BISECTIONS = 35
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """probability: (T, h, w) that a pixel shows the object. weight: (T, h, w), 0 on padding, low where undecided."""
+
+    probability: Tensor
+    weight: Tensor
+
+    def share(self) -> np.ndarray:
+        """(T,) float64 mean probability of each frame, padding left out."""
+        return mean_share(self.probability, (self.weight > 0).float()).double().cpu().numpy()
+
+
+def make_targets(
+    probabilities: Tensor, samples: SampleSet, points: PointSet, bound: AreaBound, settings: RefinementSettings
+) -> Targets:
+    """Targets of the next round from the (T, h, w) mean probabilities of this one."""
+    valid = (samples.labels < samples.regions).float()
+    means = spread_means(probabilities, samples).clamp(LEAST, 1 - LEAST)
+    share = mean_share(means, valid).clamp(LEAST, bound.fraction)
+    nearness = nearness_prior(click_distances(samples, points), share, valid, settings.floor)
+    scores = logit(means) + settings.nearness * (logit(nearness) - logit(share)[:, None, None])
+    scores = shift_to_share(scores, _expected_share(scores, valid, samples, points, bound, settings), valid)
+    doubted = torch.sigmoid(scores)
+    doubted = torch.where(hangs_together(doubted, points, samples), doubted, settings.doubt * doubted)
+    weight = valid * ((2 * doubted - 1).abs() + LEAST_WEIGHT)
+    probability = torch.maximum(doubted, spread(samples.positive, samples))
+    absent = torch.from_numpy(samples.absent).to(probability.device)[:, None, None]
+    return Targets(torch.where(absent, 0.0, probability), torch.where(absent, valid, weight))
+
+
+def click_distances(samples: SampleSet, points: PointSet) -> Tensor:
+    """(T, h, w) distance in working pixels to the frame's nearest click, infinite on frames without one."""
+    height, width = samples.labels.shape[1:]
+    scale = np.array(samples.size.reduced) / samples.size.full
+    distances = np.full((samples.n_frames, height, width), np.inf, np.float32)
+    rows, columns = np.ogrid[:height, :width]
+    for frame, *place in points.coordinates:
+        y, x = (np.array(place) + 0.5) * scale - 0.5
+        distances[frame] = np.minimum(distances[frame], np.hypot(rows - y, columns - x))
+    return torch.from_numpy(distances).to(samples.frames.device)
+
+
+def nearness_prior(distances: Tensor, share: Tensor, valid: Tensor, floor: float) -> Tensor:
+    """(T, h, w) probability of the object given only the clicks: a bell round them over an even floor.
+
+    share: (T,) what it integrates to on each frame; `floor` of it lies evenly over the frame. The bell is as wide as
+    a disc of the share's area. A frame without a click is even throughout.
+    """
+    clicked = torch.isfinite(distances[:, :1, :1])
+    pixels = valid.sum((1, 2), keepdim=True)
+    level = share[:, None, None]
+    bell = torch.exp(-math.pi * torch.where(clicked, distances, 0.0).square() / (level * pixels)) * valid
+    low, high = torch.zeros_like(level), torch.full_like(level, 50.0)
+    for _ in range(BISECTIONS):
+        height = (low + high) / 2
+        below = (height * bell).clamp(max=0.95).sum((1, 2), keepdim=True) / pixels < (1 - floor) * level
+        low, high = torch.where(below, height, low), torch.where(below, high, height)
+    prior = (high * bell).clamp(max=0.95) + floor * level
+    return torch.where(clicked, prior, level).clamp(LEAST, MOST)
+
+
+def shift_to_share(scores: Tensor, share: Tensor, valid: Tensor) -> Tensor:
+    """Scores (T, h, w) moved up or down frame by frame, so that their mean probability is the share (T,)."""
+    low = torch.full_like(share, -30.0)[:, None, None]
+    high = -low
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        below = mean_share(torch.sigmoid(scores + middle), valid)[:, None, None] < share[:, None, None]
+        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
+    return scores + (low + high) / 2
+
+
+def hangs_together(probabilities: Tensor, points: PointSet, samples: SampleSet) -> Tensor:
+    """(T, h, w) whether a pixel at 0.5 or above is connected, in space and time, to a clicked one, or is below 0.5."""
+    from scipy import ndimage
+
+    likely = (probabilities >= 0.5).cpu().numpy()
+    components, _ = ndimage.label(likely, np.ones((3, 3, 3)))
+    frames, *place = points.coordinates.T
+    rows, columns = (
+        axis * small // large for axis, small, large in zip(place, samples.size.reduced, samples.size.full, strict=True)
+    )
+    clicked = np.unique(components[frames, rows, columns])
+    kept = np.isin(components, clicked[clicked > 0])
+    return torch.from_numpy(kept | ~likely if kept.any() else np.ones_like(likely)).to(probabilities.device)
+
+
+def spread_means(values: Tensor, samples: SampleSet) -> Tensor:
+    """(T, h, w) each pixel's superpixel mean."""
+    return spread(pool_regions_of(values, samples), samples)
+
+
+def spread(regions: Tensor, samples: SampleSet) -> Tensor:
+    """(T, regions) values on all pixels (T, h, w) of their superpixels, 0 on padding."""
+    padded = torch.nn.functional.pad(regions, (0, 1))
+    return torch.gather(padded, 1, samples.labels.flatten(1)).reshape(samples.labels.shape)
+
+
+def mean_share(values: Tensor, valid: Tensor) -> Tensor:
+    """(T,) mean over the valid pixels of each frame."""
+    return (values * valid).sum((1, 2)) / valid.sum((1, 2))
+
+
+def logit(probabilities: Tensor) -> Tensor:
+    return torch.log(probabilities) - torch.log1p(-probabilities)
+
+
+def _expected_share(
+    scores: Tensor,
+    valid: Tensor,
+    samples: SampleSet,
+    points: PointSet,
+    bound: AreaBound,
+    settings: RefinementSettings,
+) -> Tensor:
+    """(T,) the scores' own share of each frame, bent towards the size that the clicks' places tell."""
+    own = mean_share(torch.sigmoid(scores), valid)
+    height, width = samples.size.full
+    profile = torch.from_numpy(size_profile(points, samples.n_frames, bound.fraction * height * width))
+    bent = own * profile.to(own) ** settings.profile
+    return (bent * own.mean() / bent.mean()).clamp(LEAST, bound.fraction)

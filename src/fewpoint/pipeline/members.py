@@ -1,0 +1,210 @@
+"""The networks of a run, one after another: those that learn from the points, then those of each further round."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewpoint.core import (
+    AreaBound,
+    EpochFinished,
+    EpochRecord,
+    Listener,
+    PriorEstimate,
+    PriorHistory,
+    ignore,
+)
+from fewpoint.core.progress import Event
+from fewpoint.io.atomic import write_atomically
+from fewpoint.io.runs import RunFolder
+from fewpoint.learning.checkpoints import load_learning, save_learning
+from fewpoint.learning.phases import Learning
+from fewpoint.learning.prediction import pool_regions_of, predict_logits
+from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.targets import Targets, make_targets
+from fewpoint.pipeline import stages
+from fewpoint.pipeline.config import Settings
+from fewpoint.pipeline.task import Task
+
+SEED_STEP = 1_000_003  # between the seeds of a run's networks; the first has the run's own
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network of a run. round: 0 learns from the points. number: counts from 0 within the round."""
+
+    round: int
+    number: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"network-{self.round}-{self.number}"
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What a member leaves behind: (T, h, w) float16 logits at the working size, and how it got there."""
+
+    logits: np.ndarray
+    priors: PriorEstimate
+    history: PriorHistory
+
+
+def plan_members(settings: Settings, seed: int) -> tuple[tuple[Member, ...], ...]:
+    """The members, round by round."""
+    refinement = settings.refinement
+    counts = [refinement.networks] + [refinement.round_networks] * refinement.rounds
+    starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    return tuple(
+        tuple(Member(number, index, seed + SEED_STEP * (starts[number] + index)) for index in range(count))
+        for number, count in enumerate(counts)
+    )
+
+
+def count_epochs(settings: Settings) -> int:
+    """The most epochs that all members together may take."""
+    refinement, phases = settings.refinement, settings.phases
+    first = phases.warmup_epochs + phases.estimation_epochs + phases.final_epochs
+    return refinement.networks * first + refinement.rounds * refinement.round_networks * refinement.round_epochs
+
+
+@dataclass(eq=False)
+class Rounds:
+    """Trains the members in order; in a folder, finished ones are kept and a started one goes on where it was."""
+
+    task: Task
+    samples: SampleSet
+    bound: AreaBound
+    folder: RunFolder | None
+    listener: Listener
+
+    def run(self) -> tuple[tuple[Learnt, ...], PriorHistory, bool]:
+        """The members of the last round, the history of all, and whether all were found finished."""
+        plan = plan_members(self.task.settings, self.task.seed)
+        learnt: list[Learnt] = []
+        histories: list[PriorHistory] = []
+        reused, targets = True, None
+        for members in plan:
+            if learnt:
+                mean = mean_probability(learnt, self.samples)
+                refinement = self.task.settings.refinement
+                targets = make_targets(mean, self.samples, self.task.points, self.bound, refinement)
+            learnt = []
+            for member in members:
+                result, found = self._obtain(member, targets, sum(map(len, histories)))
+                reused &= found
+                learnt.append(result)
+                histories.append(result.history)
+        return tuple(learnt), join_histories(histories), reused
+
+    def _obtain(self, member: Member, targets: Targets | None, done: int) -> tuple[Learnt, bool]:
+        """The member's result and whether it was found; `done` epochs of other members came before it."""
+        if self.folder is not None and (path := self.folder.artefact(f"{member.name}.npz")).exists():
+            return load_learnt(path), True
+        learning = stages.prepare_learning(self.task, self.samples, self.bound, member.seed, targets)
+        label = partial(label_record, member=member, settings=self.task.settings, done=done)
+        learning.run(self._told(label), self._checkpoint(learning, member))
+        trainer = learning.trainer
+        logits = predict_logits(trainer.network, trainer.samples, trainer.recipe.training)
+        history = learning.progress.history(self.samples.n_frames)
+        history = replace(history, records=tuple(label(record) for record in history.records))
+        result = Learnt(logits.half().cpu().numpy(), learning.priors(), history)
+        if self.folder is not None:
+            write_atomically(path, lambda file: save_learnt(result, file))
+        return result, False
+
+    def _told(self, label: Callable[[EpochRecord], EpochRecord]) -> Listener:
+        """Passes events on, epochs as they will stand in the history of the run."""
+        total = count_epochs(self.task.settings)
+
+        def tell(event: Event) -> None:
+            self.listener(EpochFinished(label(event.record), total) if isinstance(event, EpochFinished) else event)
+
+        return tell
+
+    def _checkpoint(self, learning: Learning, member: Member) -> Callable[[Learning], None]:
+        """Take up the member's checkpoint where there is one; the function returned writes one."""
+        if self.folder is None:
+            return ignore
+        path = self.folder.artefact("checkpoint.pt")
+        if path.exists():
+            load_learning(learning, path, member.name)
+        return lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name))
+
+
+def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:
+    """(T, h, w) mean of the members' probabilities, on the device."""
+    return torch.stack(list(_probabilities(learnt, samples))).mean(0)
+
+
+def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:
+    """A single member's own estimate; of several or later ones, the share they agree on and how far they differ.
+
+    mean: share of the superpixels whose mean probability is 0.5 or above. observed: the mean probability. deviation:
+    the root of the members' variance and the squared difference of the other two.
+    """
+    if len(learnt) == 1 and learnt[0].history.selected_epoch:
+        return learnt[0].priors
+    pooled = torch.stack([pool_regions_of(values, samples) for values in _probabilities(learnt, samples)])
+    shares = _share((pooled >= 0.5).float(), samples)
+    mean, observed = (_share(values, samples) for values in ((pooled.mean(0) >= 0.5).float(), pooled.mean(0)))
+    deviation = np.sqrt(shares.var(axis=0) + (mean - observed) ** 2)
+    present = ~samples.absent
+    return PriorEstimate(mean * present, deviation * present, observed * present)
+
+
+def join_histories(histories: list[PriorHistory]) -> PriorHistory:
+    """One history of all members, in order."""
+    if len(histories) == 1:
+        return histories[0]
+    records = tuple(record for history in histories for record in history.records)
+    columns = ("priors", "observed", "positive_share")
+    return PriorHistory(records, *(np.concatenate([getattr(each, name) for each in histories]) for name in columns))
+
+
+def label_record(record: EpochRecord, *, member: Member, settings: Settings, done: int) -> EpochRecord:
+    """The record with its epoch counted on from `done`, and its phase named after the member."""
+    refinement = settings.refinement
+    of_several = (refinement.round_networks if member.round else refinement.networks) > 1
+    phase = f"round {member.round}" if member.round else record.phase
+    return replace(
+        record,
+        epoch=done + record.epoch,
+        phase=f"{phase}, network {member.number + 1}" if of_several else phase,
+    )
+
+
+def save_learnt(learnt: Learnt, file: BinaryIO) -> None:
+    history, priors = learnt.history, learnt.priors
+    np.savez(
+        file,
+        logits=learnt.logits,
+        prior=np.stack([priors.mean, priors.deviation, priors.observed]),
+        rows=np.stack([history.priors, history.observed, history.positive_share]),
+        records=json.dumps([asdict(record) for record in history.records]),
+        selected_epoch=history.selected_epoch,
+    )
+
+
+def load_learnt(path: Path) -> Learnt:
+    with np.load(path) as stored:
+        records = tuple(EpochRecord(**record) for record in json.loads(str(stored["records"])))
+        history = PriorHistory(records, *stored["rows"], int(stored["selected_epoch"]))
+        return Learnt(stored["logits"], PriorEstimate(*stored["prior"]), history)
+
+
+def _probabilities(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Iterator[Tensor]:
+    for each in learnt:
+        yield torch.sigmoid(torch.from_numpy(each.logits).to(samples.frames.device).float())
+
+
+def _share(values: Tensor, samples: SampleSet) -> np.ndarray:
+    """(…, T) share of each frame, weighing superpixels by their area."""
+    return (values * samples.areas).sum(-1).double().cpu().numpy()

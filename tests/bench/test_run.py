@@ -1,0 +1,211 @@
+"""A suite from its file to its tables, on small phantoms."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bench.datasets import Dataset, make_sequence
+from fewpoint.baselines.trivial import draw_discs
+from fewpoint.bench.cells import plan_cells
+from fewpoint.bench.run import BenchResult, run_suite
+from fewpoint.bench.suite import read_suite
+from fewpoint.bench.worker import COMMAND, CellOrder, write_order
+from fewpoint.core import AreaBound
+from fewpoint.errors import RunConflictError, SettingsError
+from fewpoint.evaluation import largest_box, paper_bound, score_ceiling, score_masks
+from fewpoint.io.atomic import read_json, write_json
+from fewpoint.pipeline.config import as_table
+from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+from synthetic import TINY
+
+
+def run(dataset: Dataset, text: str = "", **options) -> BenchResult:
+    methods = options.pop("suite_methods", ("all-positive", "half-disc"))
+    suite = read_suite(dataset.write_suite(text, methods))
+    return run_suite(suite, dataset.folder / "out", lambda standing: None, workers=2, device="cpu", **options)
+
+
+def read_results(dataset: Dataset) -> list[dict[str, str]]:
+    with open(dataset.folder / "out" / "results.csv", newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def stamp(folder: Path) -> dict[str, int]:
+    """When each file of the finished cells and ceilings was written."""
+    files = [path for part in ("cells", "ceilings") for path in (folder / part).rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in files}
+
+
+def test_a_row_holds_the_scores_of_its_cell(dataset):
+    assert run(dataset).failures == ()
+    rows = read_results(dataset)
+    assert [(row["method"], row["type"], row["sequence"]) for row in rows[3:]] == [
+        ("half-disc", "ball", "first"),
+        ("half-disc", "ball", "second"),
+        ("half-disc", "blob", "third"),
+    ]
+    phantom, row = make_sequence(2), rows[5]
+    bound = paper_bound(phantom.truth)
+    score = score_masks(draw_discs(phantom.points, bound.fraction / 2, phantom.truth.shape), phantom.truth).pooled
+    ceiling = score_ceiling(segment_frames(phantom.sequence, SuperpixelSettings()), phantom.truth).pooled
+    assert (float(row["f1"]), float(row["precision"]), float(row["recall"])) == (
+        score.f1,
+        score.precision,
+        score.recall,
+    )
+    assert float(row["max_sp"]) == ceiling.f1
+    assert float(row["delta"]) == score.f1 - ceiling.f1
+    assert (row["seed"], row["variant"], row["points"], row["bound"]) == ("0", "plain", "2dlocs", "eta")
+    assert 20 < float(row["memory_mb"]) < 2000 and float(row["time_s"]) > 0
+    assert (row["stop_epoch"], row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "", "")
+
+
+def test_all_that_is_promised_is_written(dataset):
+    run(dataset)
+    out = dataset.folder / "out"
+    assert {entry.name for entry in out.iterdir() if entry.name != ".lock"} == {
+        *("suite.json", "cells", "ceilings", "results.csv", "tables.md", "tables.tex", "report.html"),
+    }
+    assert "| half-disc |" in (out / "tables.md").read_text(encoding="utf-8")
+    assert "half-disc &" in (out / "tables.tex").read_text(encoding="utf-8")
+    assert (out / "report.html").read_text(encoding="utf-8").count("<figcaption>") == 6
+    assert not list(out.rglob("*.partial"))
+
+
+def test_the_montage_shows_mask_and_truth(dataset):
+    result = run(dataset)
+    row = next(row for row in result.rows if (row.method, row.sequence) == ("half-disc", "first"))
+    montage = np.asarray(Image.open(dataset.folder / "out" / "cells" / row.key / "montage.png"))
+    for colour in ((0, 210, 255), (255, 140, 0)):
+        assert (montage == colour).all(axis=-1).sum() > 500
+
+
+def test_finished_cells_are_kept_and_new_ones_added(dataset):
+    run(dataset, methods=("all-positive",))
+    before = stamp(dataset.folder / "out")
+    assert len(before) == 3 + 2 * 3
+    run(dataset)
+    after = stamp(dataset.folder / "out")
+    assert before.items() < after.items() and len(after) == len(before) + 2 * 3
+    run(dataset, methods=("half-disc",))
+    assert stamp(dataset.folder / "out") == after
+    assert {row["method"] for row in read_results(dataset)} == {"all-positive", "half-disc"}
+
+
+def test_a_broken_sequence_fails_alone_and_is_tried_again(dataset):
+    frame = dataset.break_frame("ball/second")
+    whole = (dataset.root / "ball/first/input-frames/0002.png").read_bytes()
+    result = run(dataset)
+    assert {outcome.job.name.split(" (")[0] for outcome in result.failures} == {
+        *("Max SP ball/second", "all-positive ball/second", "half-disc ball/second"),
+    }
+    errors = {row["sequence"]: row["error"] for row in read_results(dataset)}
+    assert errors["first"] == errors["third"] == ""
+    assert errors["second"].startswith("InputError: ") and "0002.png" in errors["second"]
+    assert "2 cells failed" in (dataset.folder / "out" / "report.html").read_text(encoding="utf-8")
+    before = stamp(dataset.folder / "out")
+    assert len(run(dataset).failures) == 3
+    assert {path: time for path, time in stamp(dataset.folder / "out").items() if "error" not in path}.items() <= (
+        before.items()
+    )
+    frame.write_bytes(whole)
+    assert run(dataset).failures == ()
+    assert [row["error"] for row in read_results(dataset)] == [""] * 6
+
+
+def test_an_error_is_forgotten_once_its_cell_is_finished(dataset):
+    suite = read_suite(dataset.write_suite('sequences = ["ball/first"]', methods=("half-disc",)))
+    (cell,) = plan_cells(suite, suite.methods)
+    error = dataset.folder / "out" / "cells" / cell.key / "error.txt"
+    error.parent.mkdir(parents=True)
+    error.write_text("the worker was killed by SIGKILL", encoding="utf-8")
+    write_json(dataset.folder / "out" / "suite.json", {"format": "fewpoint bench", "suite": "small"})
+    (row,) = run(dataset, 'sequences = ["ball/first"]', suite_methods=("half-disc",)).rows
+    assert row.error == "" and row.f1 > 0
+    assert not error.exists()
+
+
+def test_each_bound_reaches_the_method(dataset):
+    run(dataset, 'bounds = ["eta", "eta-1.8", "box", "none"]\nsequences = ["ball/first"]', suite_methods=("half-disc",))
+    truth = make_sequence(0).truth
+    fractions = {row["bound"]: float(row["bound_fraction"]) for row in read_results(dataset)}
+    assert fractions == {
+        "eta": paper_bound(truth, 1.4).fraction,
+        "eta-1.8": paper_bound(truth, 1.8).fraction,
+        "box": AreaBound.from_box(largest_box(truth, 0.1)[1:], truth.shape[1:]).fraction,
+        "none": 0.1,
+    }
+
+
+def test_each_file_of_points_reaches_the_method(dataset):
+    """Discs on two of six frames find less than discs on all of them."""
+    run(dataset, 'points = ["2dlocs", "points_every5"]\nsequences = ["ball/first"]', suite_methods=("half-disc",))
+    every, fifth = (float(row["recall"]) for row in read_results(dataset))
+    assert 0 < fifth < 0.5 * every
+
+
+def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
+    changes = [
+        f"{section}.{key} = {json.dumps(value)}"
+        for section, values in as_table(TINY).items()
+        for key, value in values.items()
+    ]
+    text = "\n".join(['seeds = [0, 1]\nsequences = ["ball/first"]\n[variants.tiny]', *changes])
+    assert run(dataset, text, suite_methods=("half-disc", "fast")).failures == ()
+    disc, again, *trained = read_results(dataset)
+    assert disc["key"] == again["key"]
+    assert [row["seed"] for row in trained] == ["0", "1"]
+    assert len({row["settings_hash"] for row in trained}) == 1 and len(trained[0]["settings_hash"]) == 10
+    assert float(trained[0]["memory_mb"]) > float(disc["memory_mb"])
+    assert 1 <= int(trained[0]["stop_epoch"]) <= 5
+
+
+def test_a_folder_of_something_else_is_refused_untouched(dataset):
+    out = dataset.folder / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("all of it", encoding="utf-8")
+    with pytest.raises(RunConflictError, match="holds no results of a suite"):
+        run(dataset)
+    assert [entry.name for entry in out.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_of_another_suite_is_refused(dataset):
+    run(dataset, 'sequences = ["ball/first"]', suite_methods=("all-positive",))
+    path = dataset.write_suite()
+    path.write_text(path.read_text(encoding="utf-8").replace("small", "other"), encoding="utf-8")
+    with pytest.raises(RunConflictError, match="results of suite small, not other"):
+        run_suite(read_suite(path), dataset.folder / "out", lambda standing: None)
+
+
+def test_an_unknown_method_is_refused_before_anything_is_written(dataset):
+    with pytest.raises(SettingsError, match="no method disc"):
+        run(dataset, methods=("disc",))
+    assert not (dataset.folder / "out").exists()
+
+
+def test_a_worker_leaves_when_whoever_gave_its_order_is_gone(dataset):
+    order = CellOrder(str(dataset.root / "ball/first"), "half-disc", [], "2dlocs", "eta", 0, "cpu", str(dataset.folder))
+    worker = subprocess.Popen(COMMAND, stdin=subprocess.PIPE)
+    worker.communicate(json.dumps(write_order(order)).encode() + b"\n", timeout=60)
+    assert worker.returncode == 1
+    assert not (dataset.folder / "result.json").exists()
+
+
+def test_planning_a_suite_loads_no_torch(dataset):
+    code = (
+        "import sys; from pathlib import Path; from fewpoint.bench.suite import read_suite; import fewpoint.bench.run; "
+        "read_suite(Path(sys.argv[1])); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, dataset.write_suite()], timeout=60, check=False).returncode == 0
+
+
+def test_results_of_a_cell_are_plain_json(dataset):
+    row = run(dataset, 'sequences = ["ball/first"]', suite_methods=("half-disc",)).rows[0]
+    content = read_json(dataset.folder / "out" / "cells" / row.key / "result.json")
+    assert content["f1"] == row.f1

@@ -1,0 +1,94 @@
+"""Suites as people write them."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bench.datasets import SEQUENCES
+from fewpoint.bench.suite import Variant, read_suite
+from fewpoint.errors import FewpointError, InputError, SettingsError
+from real_data import data_root
+
+DEV20 = Path(__file__).resolve().parents[2] / "benchmarks" / "suites" / "dev20.toml"
+
+
+def test_a_suite_of_a_root_alone_has_the_papers_protocol_and_all_sequences(tmp_path, dataset):
+    path = tmp_path / "plain.toml"
+    path.write_text('root = "data"', encoding="utf-8")
+    suite = read_suite(path)
+    assert suite.name == "plain"
+    assert [f"{sequence.type}/{sequence.name}" for sequence in suite.sequences] == list(SEQUENCES)
+    assert (suite.seeds, suite.points, suite.bounds) == ((0,), ("2dlocs",), ("eta",))
+    assert suite.variants == (Variant("plain"),)
+
+
+def test_everything_can_be_a_list(dataset):
+    text = """
+    seeds = [0, 7]
+    points = ["2dlocs", "points_every5.csv"]
+    bounds = ["eta", "eta-1.8", "box", "none"]
+    sequences = ["blob/third"]
+    [variants.plain]
+    [variants.wide]
+    network.base_width = 16
+    training.max_side = 160
+    """
+    suite = read_suite(dataset.write_suite(text))
+    assert (suite.seeds, suite.points) == ((0, 7), ("2dlocs", "points_every5"))
+    assert suite.bounds == ("eta", "eta-1.8", "box", "none")
+    assert [sequence.name for sequence in suite.sequences] == ["third"]
+    wide = Variant("wide", (("network.base_width", 16), ("training.max_side", 160)))
+    assert suite.variants == (Variant("plain"), wide)
+
+
+def test_the_root_is_relative_to_the_file_and_the_environment_goes_before_it(dataset, monkeypatch, tmp_path):
+    monkeypatch.chdir("/")
+    path = dataset.write_suite()
+    assert read_suite(path).sequences[0].folder == dataset.root / SEQUENCES[0]
+    moved = dataset.root.rename(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="correct root or set FEWPOINT_DATA"):
+        read_suite(path)
+    monkeypatch.setenv("FEWPOINT_DATA", str(moved))
+    assert read_suite(path).sequences[0].folder == moved / SEQUENCES[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("method = ['fast']", "got method"),
+        ("seeds = ['a']", "seeds must be a list of whole numbers"),
+        ("seeds = [true]", "seeds must be a list of whole numbers"),
+        ("seeds = [1, 1]", "each value once"),
+        ("seeds = []", "seeds must be a list"),
+        ("bounds = ['eta', 'circle']", "got circle"),
+        ("sequences = ['ball/fourth']", "fourth has no input-frames"),
+        ("[variants.wide]\nnetwork.width = 3", "did you mean network.base_width"),
+        ("[variants.wide]\nnetwork.base_width = 'x'", "must be a whole number"),
+        ("[variants.wide]\nbase_width = 3", "changes section.key = value"),
+        ("variants = ['wide']", "tables such as"),
+        ("seeds = ", "readable TOML"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(dataset, text, message):
+    with pytest.raises(FewpointError, match=message):
+        read_suite(dataset.write_suite(text))
+
+
+def test_an_unknown_method_and_a_missing_file_are_refused(dataset):
+    with pytest.raises(SettingsError, match="no method fasst; did you mean fast"):
+        read_suite(dataset.write_suite(methods=("fasst",)))
+    with pytest.raises(SettingsError, match="readable TOML"):
+        read_suite(dataset.folder / "nothing.toml")
+
+
+def test_dev20_names_four_sequences_of_each_of_five_types():
+    names = tomllib.loads(DEV20.read_text(encoding="utf-8"))["sequences"]
+    types = [name.partition("/")[0] for name in names]
+    assert {kind: types.count(kind) for kind in types} == dict.fromkeys(("brain", "tool", "polyp", "ct", "organ"), 4)
+
+
+@pytest.mark.skipif(data_root() is None, reason="the real sequences are not there; FEWPOINT_DATA names their folder")
+def test_dev20_finds_its_sequences(monkeypatch):
+    monkeypatch.setenv("FEWPOINT_DATA", str(data_root()))
+    assert len(read_suite(DEV20).sequences) == 20

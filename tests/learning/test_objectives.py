@@ -1,0 +1,44 @@
+"""What a training step descends."""
+
+import math
+
+import torch
+
+from fewpoint.learning.objectives import PointObjective, TargetObjective
+from fewpoint.learning.risk import pu_risk
+from fewpoint.learning.settings import RiskSettings
+from fewpoint.learning.targets import Targets
+from fewpoint.models.pooling import pool_regions
+
+
+def test_the_point_objective_is_the_risk_of_the_pooled_logits(samples):
+    given, settings = samples(4), RiskSettings(keep=1.0)
+    logits = torch.randn(2, 16, 16, generator=torch.Generator().manual_seed(0))
+    index, priors = torch.tensor([1, 3]), torch.tensor([0.1, 0.2])
+    pooled = pool_regions(logits, given.labels[index], given.regions)
+    expected = pu_risk(pooled, given.positive[index], given.unlabelled[index], priors, settings)
+    found = PointObjective(given, settings)(logits, given.labels[index], [], index, priors)
+    torch.testing.assert_close(found.objective, expected.objective)
+
+
+def test_a_superpixel_that_a_warp_moved_out_is_no_sample(samples):
+    given, settings = samples(4), RiskSettings()
+    logits = torch.full((1, 16, 16), 2.0)
+    index, priors = torch.tensor([0]), torch.tensor([0.5])
+    labels = torch.where(given.labels[:1] == 5, 6, given.labels[:1])  # the clicked block is gone
+    found = PointObjective(given, settings)(logits, labels, [], index, priors)
+    assert found.positive == 0
+    assert math.isclose(float(found.negative), math.log1p(math.exp(2.0)), rel_tol=1e-6)
+
+
+def test_the_target_objective_is_weighted_cross_entropy():
+    targets = Targets(torch.tensor([[[1.0, 0.25]]]), torch.tensor([[[3.0, 1.0]]]))
+    objective = TargetObjective.of(targets)
+    logits = torch.zeros(1, 1, 2, requires_grad=True)
+    found = objective(logits, torch.zeros(1, 1, 2), list(objective.maps), torch.tensor([0]), torch.zeros(1))
+    # All losses are log 2; weights 3/4 and 1/4; positive parts 1 and 1/4.
+    assert math.isclose(found.positive.item(), (0.75 + 0.0625) * math.log(2), rel_tol=1e-6)
+    assert math.isclose(found.objective.item(), math.log(2), rel_tol=1e-6)
+    assert not found.ascends
+    found.objective.backward()
+    torch.testing.assert_close(logits.grad, torch.tensor([[[0.75 * -0.5, 0.25 * 0.25]]]))

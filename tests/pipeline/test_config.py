@@ -186,3 +186,17 @@ def test_the_table_is_plain_and_survives_json():
     table = as_table(PRESETS["fast"])
     assert json.loads(json.dumps(table)) == table
     assert list(table) == [field.name for field in dataclasses.fields(Settings)]
+
+
+def test_an_infinite_setting_is_text_in_tables_and_can_be_given_as_such():
+    settings = override(PAPER, "risk.beta", "inf")
+    assert as_table(settings)["risk"]["beta"] == "inf"
+    assert json.loads(json.dumps(as_table(settings), allow_nan=False))["risk"]["beta"] == "inf"
+    assert override(PAPER, "risk.beta", as_table(settings)["risk"]["beta"]) == settings
+
+
+def test_an_unknown_section_is_refused_even_when_empty(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text("[trainning]\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="no section trainning"):
+        override_from_toml(PAPER, path)

@@ -178,7 +178,9 @@ def test_the_bound_is_estimated_and_told_where_none_is_given():
 
 @pytest.mark.parametrize("tracking", ["true", "false"])
 def test_absent_frames_have_empty_masks_zero_probability_and_prior(tracking):
-    settings = override_from_text(TINY, [f"tracking.enabled={tracking}", "phases.warmup_epochs=12", "refinement.rounds=0"])
+    settings = override_from_text(
+        TINY, [f"tracking.enabled={tracking}", "phases.warmup_epochs=12", "refinement.rounds=0"]
+    )
     result = run_task(make_task(settings, absent=(1, 4)))
     shown = result.masks.any(axis=(1, 2))
     assert not shown[[1, 4]].any()

@@ -1,6 +1,7 @@
 """All settings of a run, their presets, and how a user changes them; free of torch."""
 
 import difflib
+import math
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
@@ -99,14 +100,19 @@ def override_from_toml(settings: Settings, path: Path) -> Settings:
     for section, table in tables.items():
         if not isinstance(table, dict):
             raise SettingsError(f"{path}: {section} must stand in a table such as [training]")
+        if section not in as_table(settings):
+            raise SettingsError(f"{path}: there is no section {section}; there are {', '.join(as_table(settings))}")
         for name, value in table.items():
             settings = override(settings, f"{section}.{name}", value)
     return settings
 
 
 def as_table(settings: Settings) -> dict[str, dict[str, Any]]:
-    """The settings as nested plain values, section by section."""
-    return asdict(settings)
+    """The settings as nested plain values, section by section; an infinite one as text, which JSON has no number for."""
+    return {
+        section: {name: str(value) if value == math.inf else value for name, value in values.items()}
+        for section, values in asdict(settings).items()
+    }
 
 
 def _nearest(key: str) -> str:

@@ -11,12 +11,12 @@ from fewpoint.report.tiles import (
     OUTLINE_COLOUR,
     RING_COLOUR,
     draw_tile,
-    measure_window,
     render_frame,
     render_probability,
     set_scene,
     trace_contours,
 )
+from fewpoint.superpixels.intensity import IntensityWindow, find_window
 
 NO_CLICKS = np.zeros((0, 2))
 
@@ -78,26 +78,28 @@ def test_the_ring_is_centred_on_the_click_and_outlined(y, x, background):
 
 def test_sixteen_bits_are_shown_in_their_own_range():
     frames = np.linspace(1000, 3000, 10_000).astype(np.uint16).reshape(1, 100, 100, 1)
-    low, high = measure_window(frames)
-    assert low == pytest.approx(1010, abs=1) and high == pytest.approx(2990, abs=1)
-    shown = render_frame(frames[0], (low, high))
+    shown = render_frame(frames[0], find_window(frames))
     assert shown.min() == 0 and shown.max() == 255
 
 
 def test_a_constant_sequence_is_shown_without_division_by_zero():
     frames = np.full((1, 4, 4, 1), 7, np.uint8)
-    assert render_frame(frames[0], measure_window(frames)).shape == (4, 4, 3)
+    assert (render_frame(frames[0], find_window(frames)) == 0).all()
+
+
+def whole_range(channels: int) -> IntensityWindow:
+    return IntensityWindow(np.zeros(channels), np.full(channels, 255.0))
 
 
 @pytest.mark.parametrize("channels", [2, 4])
 def test_of_channels_that_are_no_colour_the_first_is_shown(channels):
     frame = np.random.default_rng(0).integers(0, 256, (4, 5, channels)).astype(np.uint8)
-    np.testing.assert_array_equal(render_frame(frame, (0, 255)), np.repeat(frame[..., :1], 3, axis=-1))
+    np.testing.assert_array_equal(render_frame(frame, whole_range(channels)), np.repeat(frame[..., :1], 3, axis=-1))
 
 
 def test_colour_stays_colour():
     frame = np.array([[[255, 0, 51]]], np.uint8)
-    np.testing.assert_array_equal(render_frame(frame, (0, 255)), frame)
+    np.testing.assert_array_equal(render_frame(frame, whole_range(3)), frame)
 
 
 def test_a_larger_probability_is_brighter():

@@ -5,30 +5,34 @@ from typing import Annotated
 
 import typer
 
+from fewpoint.core import AreaBound
+
 OutPath = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder for the result; an unfinished run in it is continued.")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the phantom and of the training.")]
 
-BOUND_FACTOR = 1.4
+FRAMES, SIDE, COLOURS = 16, 64, 3
 
 
 def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
     """Segment a made-up sequence and score it.
 
     The sequence shows a moving, deforming object among distractors, clicked once a frame; its truth is known exactly.
+    The bound is a box drawn round the object where it is largest, as a person would.
     """
     from fewpoint.cli.progress import show_progress
     from fewpoint.evaluation.metrics import score_masks
     from fewpoint.evaluation.phantom import make_phantom
-    from fewpoint.evaluation.truth import paper_bound
+    from fewpoint.evaluation.truth import largest_box
     from fewpoint.io.runs import RunFolder
     from fewpoint.pipeline.config import preset
     from fewpoint.pipeline.run import run_task
     from fewpoint.pipeline.task import Task
 
-    phantom = make_phantom(seed=seed)
-    bound = paper_bound(phantom.truth, BOUND_FACTOR)
+    phantom = make_phantom(FRAMES, (SIDE, SIDE), seed, channels=COLOURS)
+    _, *box = largest_box(phantom.truth)
+    bound = AreaBound.from_box(tuple(box), phantom.sequence.size)
     task = Task(phantom.sequence, phantom.points, bound, preset("fast"), seed)
     with RunFolder.open(out, task.identity()) as folder, show_progress() as listener:
         result = run_task(task, folder, listener)

@@ -108,7 +108,7 @@ def override_from_toml(settings: Settings, path: Path) -> Settings:
 
 
 def as_table(settings: Settings) -> dict[str, dict[str, Any]]:
-    """The settings as nested plain values, section by section; an infinite one as text, which JSON has no number for."""
+    """The settings as nested plain values, section by section; infinity as text, for JSON has no number for it."""
     return {
         section: {name: str(value) if value == math.inf else value for name, value in values.items()}
         for section, values in asdict(settings).items()

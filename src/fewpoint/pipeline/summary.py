@@ -37,8 +37,8 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
     from_points = [record for record in result.history.records if not record.phase.startswith("round")]
     if from_points and from_points[-1].ascent_share > TRAPPED_ASCENT:
         warnings.append(
-            f"{from_points[-1].ascent_share:.0%} of the last steps only undid earlier ones; the network may be trapped: "
-            "try another --seed or a larger --max-fraction"
+            f"{from_points[-1].ascent_share:.0%} of the last steps only undid earlier ones; "
+            "the network may be trapped: try another --seed or a larger --max-fraction"
         )
     if result.history.records and result.history.records[-1].click_probability < SURE_CLICK:
         warnings.append(
@@ -47,9 +47,7 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
         )
     estimation = [record for record in from_points if record.phase.startswith("estimation")]
     if estimation and not any(record.stopped for record in estimation):
-        warnings.append(
-            "the estimation of the object's share ended without its stopping rule holding: look at the priors"
-        )
+        warnings.append("the estimation of the object's share ended without its stopping rule holding: see the priors")
     if (result.masks.mean(axis=(1, 2)) >= result.bound.fraction).any():
         warnings.append("on some frames the mask is as large as the bound: the bound may be too small")
     return tuple(warnings)

@@ -7,14 +7,13 @@ from PIL import Image, ImageDraw
 
 from fewpoint.core import ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
+from fewpoint.superpixels.intensity import IntensityWindow, find_window
 
 CONTOUR_COLOUR = (0, 210, 255)
 REFERENCE_COLOUR = (255, 140, 0)  # told from the contour's by colour-blind readers too
 RING_COLOUR = (240, 228, 66)
 OUTLINE_COLOUR = (0, 0, 0)
 BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels wide
-WINDOW_PERCENTILES = (0.5, 99.5)
-WINDOW_SAMPLES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,7 @@ class Scene:
     sequence: ImageSequence
     points: PointSet
     segmentation: Segmentation
-    window: tuple[float, float]
+    window: IntensityWindow
     reference: np.ndarray | None = None
 
 
@@ -41,7 +40,7 @@ def set_scene(
     if reference is not None and reference.shape != masks.shape:
         raise InputError(f"masks and reference must have one (T, H, W), got {masks.shape} and {reference.shape}")
     points.check_inside(len(sequence), sequence.size)
-    return Scene(sequence, points, segmentation, measure_window(sequence.frames), reference)
+    return Scene(sequence, points, segmentation, find_window(sequence.frames), reference)
 
 
 def draw_frame(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
@@ -58,30 +57,18 @@ def draw_probability(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndar
     return draw_tile(render_probability(probability), size, region=probability, clicks=np.zeros((0, 2)))
 
 
-def measure_window(frames: np.ndarray) -> tuple[float, float]:
-    """The 0.5 and 99.5 percentile over (T, H, W, C) frames, of an even sample where there are over two million values.
-
-    >>> measure_window(np.arange(201, dtype=np.float32).reshape(1, 1, 201, 1))
-    (1.0, 199.0)
-    """
-    stride = max(1, int(np.ceil((frames.size / WINDOW_SAMPLES) ** (1 / 3))))
-    low, high = np.percentile(frames[::stride, ::stride, ::stride], WINDOW_PERCENTILES)
-    return float(low), float(high)
-
-
-def render_frame(frame: np.ndarray, window: tuple[float, float]) -> np.ndarray:
+def render_frame(frame: np.ndarray, window: IntensityWindow) -> np.ndarray:
     """(H, W, C) pixels of any type as (H, W, 3) uint8; three channels are colour, of others the first is shown.
 
     window: the values shown as black and as white.
 
-    >>> render_frame(np.array([[[10], [20], [30]]], np.uint16), (10, 30))[0, :, 0]
+    >>> window = IntensityWindow(np.array([10.0]), np.array([30.0]))
+    >>> render_frame(np.array([[[10], [20], [30]]], np.uint16), window)[0, :, 0]
     array([  0, 128, 255], dtype=uint8)
     """
-    low, high = window
-    channels = frame if frame.shape[-1] == 3 else np.repeat(frame[..., :1], 3, axis=-1)
-    span = high - low if high > low else 1.0
-    shares = (channels.astype(np.float32) - low) / span
-    return np.round(np.clip(shares, 0, 1) * 255).astype(np.uint8)
+    shares = window.apply(frame)
+    colours = shares if shares.shape[-1] == 3 else np.repeat(shares[..., :1], 3, axis=-1)
+    return np.round(colours * 255).astype(np.uint8)
 
 
 def render_probability(probability: np.ndarray) -> np.ndarray:

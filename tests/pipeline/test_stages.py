@@ -32,8 +32,14 @@ def masks_for(probabilities: list[list[float]], points: PointSet, *assignments: 
 
 
 def test_without_tracking_superpixels_at_one_half_or_above_are_chosen():
-    chosen = masks_for([[0.49, 0.5, 0.9]] * 2, PointSet.from_rows([(0, 0, 0)]), "tracking.enabled=false")
+    chosen = masks_for([[0.49, 0.5, 0.9]] * 2, PointSet.from_rows([(0, 0, 9)]), "tracking.enabled=false")
     assert chosen.tolist() == [[False, True, True]] * 2
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_what_was_clicked_is_in_the_mask_however_unlikely(enabled):
+    chosen = masks_for([[0.1, 0.1, 0.1]] * 2, PointSet.from_rows([(1, 0, 5)]), f"tracking.enabled={enabled}")
+    assert chosen.tolist() == [[False, False, False], [False, True, False]]
 
 
 def test_with_tracking_only_what_a_click_reaches_is_chosen():

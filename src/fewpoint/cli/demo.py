@@ -13,6 +13,7 @@ OutPath = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the phantom and of the training.")]
 
 FRAMES, SIDE, COLOURS = 16, 64, 3
+SHORTER = ["phases.warmup_epochs=16", "refinement.round_epochs=10"]  # enough for frames as small as these
 
 
 def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
@@ -26,14 +27,14 @@ def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
     from fewpoint.evaluation.phantom import make_phantom
     from fewpoint.evaluation.truth import largest_box
     from fewpoint.io.runs import RunFolder
-    from fewpoint.pipeline.config import preset
+    from fewpoint.pipeline.config import override_from_text, preset
     from fewpoint.pipeline.run import run_task
     from fewpoint.pipeline.task import Task
 
     phantom = make_phantom(FRAMES, (SIDE, SIDE), seed, channels=COLOURS)
     _, *box = largest_box(phantom.truth)
     bound = AreaBound.from_box(tuple(box), phantom.sequence.size)
-    task = Task(phantom.sequence, phantom.points, bound, preset("fast"), seed)
+    task = Task(phantom.sequence, phantom.points, bound, override_from_text(preset("fast"), SHORTER), seed)
     with RunFolder.open(out, task.identity()) as folder, show_progress() as listener:
         result = run_task(task, folder, listener)
     score = score_masks(result.masks, phantom.truth).pooled

@@ -14,7 +14,7 @@ from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
 from fewpoint.pipeline.bounds import check_bound, estimate_bound
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.regions import region_means
+from fewpoint.superpixels.regions import region_means, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 
@@ -68,10 +68,14 @@ def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMa
 
 
 def choose_masks(task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps) -> np.ndarray:
-    """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame."""
+    """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
+
+    Clicked superpixels always belong to the mask: a person saw the object there.
+    """
     means = region_means(superpixels, probabilities.values)
     settings = task.settings.tracking
     selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
+    selected[regions_at_points(superpixels, task.points)] = True
     masks = masks_from_regions(superpixels, selected)
     # Without pruning, a path may cross a frame of zeros to reach the object behind it.
     masks[list(task.points.absent)] = False

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fewpoint.errors import DeviceError
-from fewpoint.learning.devices import choose_device, describe_device
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 
 
 def test_the_cpu_is_always_there_and_described_with_its_threads():
@@ -26,3 +26,13 @@ def test_a_device_that_is_not_there_is_refused_with_a_way_out(monkeypatch):
         choose_device("cuda")
     with pytest.raises(DeviceError, match="one of auto, cpu, cuda, mps, got tpu"):
         choose_device("tpu")
+
+
+def test_threads_are_given_for_a_while_and_taken_back_whatever_happens():
+    before = torch.get_num_threads()
+    with pytest.raises(ZeroDivisionError), cpu_threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+        _ = 1 / 0
+    assert torch.get_num_threads() == before
+    with cpu_threads(0):
+        assert torch.get_num_threads() == before

@@ -1,5 +1,8 @@
 """Which device to compute on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from fewpoint.errors import DeviceError
@@ -17,6 +20,17 @@ def choose_device(name: str) -> torch.device:
     if not available[name]:
         raise DeviceError(f"device {name} is not available on this machine; use --device auto or cpu")
     return torch.device(name)
+
+
+@contextmanager
+def cpu_threads(count: int) -> Iterator[None]:
+    """Give torch so many threads for a while; 0 leaves it as it is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def describe_device(device: torch.device) -> str:

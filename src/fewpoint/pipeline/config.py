@@ -42,7 +42,7 @@ PAPER = Settings()
 
 FAST = Settings(
     network=NetworkSettings(base_width=8, multiple=1, head_prior=0.0),
-    training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence"),
+    training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence", threads=1),
     risk=RiskSettings(keep=1.0),
     phases=replace(PhaseSettings.only_warm_up(24, 1e-3), warmup_prior=0.4),
     refinement=RefinementSettings(rounds=1, round_epochs=24),

@@ -25,7 +25,7 @@ from fewpoint.core import (
 )
 from fewpoint.io.atomic import read_json, write_atomically, write_json
 from fewpoint.io.runs import RunFolder, write_result
-from fewpoint.learning.devices import choose_device, describe_device
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.learning.samples import SampleSet
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings, as_table, preset
@@ -59,6 +59,11 @@ def segment(
 
 def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
     """Superpixels, bound, learning, prediction, tracking; in a folder, finished stages are kept and taken up again."""
+    with cpu_threads(task.settings.training.threads):
+        return _run_stages(task, folder, listener)
+
+
+def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Segmentation:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))

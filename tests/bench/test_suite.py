@@ -88,7 +88,10 @@ def test_dev20_names_four_sequences_of_each_of_five_types():
     assert {kind: types.count(kind) for kind in types} == dict.fromkeys(("brain", "tool", "polyp", "ct", "organ"), 4)
 
 
-@pytest.mark.skipif(data_root() is None, reason="the real sequences are not there; FEWPOINT_DATA names their folder")
+DATA = data_root()  # asked for before a fixture hides the variable
+
+
+@pytest.mark.skipif(DATA is None, reason="the real sequences are not there; FEWPOINT_DATA names their folder")
 def test_dev20_finds_its_sequences(monkeypatch):
-    monkeypatch.setenv("FEWPOINT_DATA", str(data_root()))
+    monkeypatch.setenv("FEWPOINT_DATA", str(DATA))
     assert len(read_suite(DEV20).sequences) == 20

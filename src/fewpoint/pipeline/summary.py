@@ -77,6 +77,6 @@ def write_report(task: Task, result: Segmentation, folder: Path, seconds: dict[s
             "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
         },
         warnings=find_warnings(result),
-        stopping=rule,
+        stopping=rule if task.settings.phases.estimation_epochs else None,
     )
     write_text(folder / "report.html", render_report(content))

@@ -269,8 +269,8 @@ def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
     negatives = probabilities[valid & (probabilities < 0.5)]
     clicked = probabilities[samples.positive > 0]
     return Observation(
-        observed=(samples.areas * probabilities**gamma).sum(1).double().cpu().numpy(),
-        share=(samples.areas * (probabilities >= 0.5)).sum(1).double().cpu().numpy(),
+        observed=(samples.areas * probabilities**gamma).sum(1).cpu().double().numpy(),
+        share=(samples.areas * (probabilities >= 0.5)).sum(1).cpu().double().numpy(),
         negative_variance=float(negatives.var(correction=0)) if len(negatives) else 0.0,
         click_probability=float(clicked.mean()),
     )

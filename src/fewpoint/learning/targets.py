@@ -33,7 +33,7 @@ class Targets:
 
     def share(self) -> np.ndarray:
         """(T,) float64 mean probability of each frame, padding left out."""
-        return mean_share(self.probability, (self.weight > 0).float()).double().cpu().numpy()
+        return mean_share(self.probability, (self.weight > 0).float()).cpu().double().numpy()
 
 
 def make_targets(

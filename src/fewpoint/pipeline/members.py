@@ -207,4 +207,4 @@ def _probabilities(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet
 
 def _share(values: Tensor, samples: SampleSet) -> np.ndarray:
     """(…, T) share of each frame, weighing superpixels by their area."""
-    return (values * samples.areas).sum(-1).double().cpu().numpy()
+    return (values * samples.areas).sum(-1).cpu().double().numpy()

@@ -1,0 +1,141 @@
+"""The networks of a run, one after another."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+import torch
+
+from fewpoint.core import EpochFinished, EpochRecord, PriorEstimate, PriorHistory, SuperpixelMap
+from fewpoint.pipeline.config import override_from_text
+from fewpoint.pipeline.members import (
+    Learnt,
+    Member,
+    count_epochs,
+    estimate_priors,
+    join_histories,
+    label_record,
+    load_learnt,
+    mean_probability,
+    plan_members,
+    save_learnt,
+)
+from fewpoint.pipeline.run import run_task
+from fewpoint.pipeline.stages import prepare_samples
+from pipeline.tiny_runs import TINY, make_task
+
+RECORD = EpochRecord(1, "warm-up", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
+SEVERAL = override_from_text(
+    TINY,
+    [
+        "phases.warmup_epochs=2",
+        "phases.estimation_epochs=0",
+        "phases.final_epochs=0",
+        "refinement.networks=2",
+        "refinement.round_networks=2",
+        "refinement.round_epochs=1",
+    ],
+)
+
+
+def make_history(count: int, selected: int = 0) -> PriorHistory:
+    rows = np.full((count, 5), 0.1, np.float32)
+    records = tuple(EpochRecord(**{**vars(RECORD), "epoch": 1 + index}) for index in range(count))
+    return PriorHistory(records, rows, 2 * rows, 3 * rows, selected)
+
+
+def make_learnt(logits: np.ndarray, selected: int = 0) -> Learnt:
+    priors = PriorEstimate(np.full(5, 0.1), np.full(5, 0.01), np.full(5, 0.2))
+    return Learnt(logits.astype(np.float16), priors, make_history(2, selected))
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """Samples of five frames cut into a left and a right superpixel."""
+    labels = np.zeros((5, 40, 48), np.int32)
+    labels[:, :, 24:] = 1
+    return prepare_samples(make_task(), SuperpixelMap(labels), torch.device("cpu"))
+
+
+def test_members_are_planned_round_by_round_with_seeds_of_their_own():
+    plan = plan_members(SEVERAL, 7)
+    assert [[(member.round, member.number) for member in members] for members in plan] == [
+        [(0, 0), (0, 1)],
+        [(1, 0), (1, 1)],
+    ]
+    seeds = [member.seed for members in plan for member in members]
+    assert seeds[0] == 7
+    assert len(set(seeds)) == 4
+
+
+@pytest.mark.parametrize(("assignments", "epochs"), [([], 5 + 4 + 1 + 6), (["refinement.rounds=0"], 10)])
+def test_epochs_of_all_members_are_counted(assignments, epochs):
+    assert count_epochs(override_from_text(TINY, assignments)) == epochs
+    assert count_epochs(SEVERAL) == 2 * 2 + 2 * 1
+
+
+def test_a_run_of_several_networks_tells_and_records_each_in_order():
+    events = []
+    result = run_task(make_task(SEVERAL), listener=events.append)
+    phases = ["warm-up, network 1"] * 2 + ["warm-up, network 2"] * 2 + ["round 1, network 1", "round 1, network 2"]
+    assert [record.phase for record in result.history.records] == phases
+    assert [record.epoch for record in result.history.records] == [1, 2, 3, 4, 5, 6]
+    told = [event for event in events if isinstance(event, EpochFinished)]
+    assert tuple(event.record for event in told) == result.history.records
+    assert {event.total for event in told} == {6}
+
+
+@pytest.mark.parametrize(
+    ("member", "phase"),
+    [(Member(0, 1, 0), "warm-up, network 2"), (Member(1, 0, 0), "round 1, network 1")],
+)
+def test_a_record_is_named_after_its_member_where_there_are_several(member, phase):
+    labelled = label_record(RECORD, member=member, settings=SEVERAL, done=10)
+    assert (labelled.phase, labelled.epoch, labelled.loss) == (phase, 11, RECORD.loss)
+    assert label_record(RECORD, member=Member(0, 0, 0), settings=TINY, done=0) == RECORD
+
+
+def test_what_a_member_leaves_behind_comes_back_to_the_bit(tmp_path):
+    learnt = make_learnt(np.random.default_rng(0).normal(size=(5, 8, 8)), selected=2)
+    stream = BytesIO()
+    save_learnt(learnt, stream)
+    path = tmp_path / "network.npz"
+    path.write_bytes(stream.getvalue())
+    again = load_learnt(path)
+    np.testing.assert_array_equal(again.logits, learnt.logits)
+    assert again.history.records == learnt.history.records
+    assert again.history.selected_epoch == 2
+    for name in ("mean", "deviation", "observed"):
+        np.testing.assert_array_equal(getattr(again.priors, name), getattr(learnt.priors, name))
+
+
+def test_probabilities_are_averaged_not_logits(halves):
+    shape = halves.labels.shape
+    mean = mean_probability([make_learnt(np.full(shape, 20.0)), make_learnt(np.full(shape, 0.0))], halves)
+    torch.testing.assert_close(mean, torch.full(shape, 0.75))
+
+
+def test_the_prior_of_several_is_what_they_agree_on_and_its_deviation_how_far_they_differ(halves):
+    left = np.where(halves.labels.numpy() == 0, 20.0, -20.0)
+    both = np.full(left.shape, 20.0)
+    agreed = estimate_priors((make_learnt(left), make_learnt(left)), halves)
+    np.testing.assert_allclose(agreed.mean, 0.5)
+    np.testing.assert_allclose(agreed.deviation, 0, atol=1e-6)
+    # Shares 1/2 and 1: variance 1/16. The right half is at 1/2 and so counts; the mean probability is 3/4.
+    differing = estimate_priors((make_learnt(left), make_learnt(both)), halves)
+    np.testing.assert_allclose(differing.mean, 1.0)
+    np.testing.assert_allclose(differing.observed, 0.75, atol=1e-6)
+    np.testing.assert_allclose(differing.deviation, np.sqrt(1 / 16 + 1 / 16), atol=1e-6)
+
+
+def test_a_single_network_with_an_estimation_keeps_its_own_prior(halves):
+    learnt = make_learnt(np.zeros(halves.labels.shape), selected=2)
+    assert estimate_priors((learnt,), halves) is learnt.priors
+
+
+def test_joined_histories_are_as_long_as_their_parts():
+    joined = join_histories([make_history(2), make_history(3)])
+    assert len(joined) == 5
+    assert joined.observed.shape == (5, 5)
+    only = make_history(2, selected=1)
+    assert join_histories([only]) is only

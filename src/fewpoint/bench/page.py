@@ -10,6 +10,7 @@ from statistics import fmean
 from fewpoint.bench.folder import BenchFolder
 from fewpoint.bench.results import Row
 from fewpoint.bench.tables import Table, build_tables, format_figure, head_cells, write_cells
+from fewpoint.report.pages import load_template
 
 MONTAGE_WIDTH = 1200
 QUALITY = 80
@@ -25,17 +26,7 @@ class MethodRows:
 
 def render_page(title: str, rows: Sequence[Row], folder: BenchFolder) -> str:
     """One HTML page that needs no other file and no network."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("fewpoint.bench"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(figure=format_figure)
-    return environment.get_template("bench.html").render(
+    return load_template("fewpoint.bench", "bench.html", {"figure": format_figure}).render(
         title=title,
         tables=[_spell_out(table) for table in build_tables(rows)],
         failed=[row for row in rows if row.error],

@@ -16,6 +16,7 @@ from fewpoint.report.figures import (
     draw_training_curves,
 )
 from fewpoint.report.montage import draw_montage, encode_jpeg
+from fewpoint.report.pages import load_template
 from fewpoint.report.tiles import draw_frame, draw_probability, set_scene
 from fewpoint.report.uncertainty import FrameUncertainty, rank_frames
 from fewpoint.report.wording import format_seconds, format_share, format_value, name_frame
@@ -47,18 +48,9 @@ class ReportContent:
 
 def render_report(content: ReportContent) -> str:
     """One HTML page that needs no other file and no network: pictures, curves and style stand in it."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("fewpoint.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(share=format_share, seconds=format_seconds, value=format_value)
     ranking = rank_frames(content.segmentation)
-    return environment.get_template("report.html").render(
+    filters = {"share": format_share, "seconds": format_seconds, "value": format_value}
+    return load_template("fewpoint.report", "report.html", filters).render(
         content=content,
         summary=summarise(content),
         montage=_embed_picture(_draw_overview(content)),

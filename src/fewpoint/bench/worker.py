@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -104,7 +105,7 @@ def _measure(result: Segmentation, truth: np.ndarray, seconds: float) -> Measure
         prior_mae=prior_error(result.priors.mean, truth),
         stop_epoch=result.history.selected_epoch or None,
         time_s=seconds,
-        memory_mb=_measure_memory(),
+        memory_mb=measure_memory(),
         cuda_mb=_measure_cuda_memory(),
     )
 
@@ -118,8 +119,11 @@ def _write_montage(
     write_atomically(path, lambda stream: stream.write(picture))
 
 
-def _measure_memory() -> float:
+def measure_memory() -> float:
     """Largest resident memory of this process so far, in MiB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # Linux: there ru_maxrss begins at what the process that started this one held
+        return float(re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)[1]) / 2**10
     import resource
 
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -16,12 +16,17 @@ from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.run import BenchResult, run_suite
 from fewpoint.bench.suite import read_suite
 from fewpoint.bench.worker import COMMAND, CellOrder, write_order
-from fewpoint.core import AreaBound
+from fewpoint.core import AreaBound, EpochPredicted, SuperpixelsReady
 from fewpoint.errors import RunConflictError, SettingsError
-from fewpoint.evaluation import largest_box, paper_bound, score_ceiling, score_masks
+from fewpoint.evaluation import largest_box, paper_bound, prior_error, score_ceiling, score_masks
 from fewpoint.io.atomic import read_json, write_json
-from fewpoint.pipeline.config import as_table
+from fewpoint.io.images import read_sequence
+from fewpoint.io.points import read_points
+from fewpoint.pipeline.config import Settings, as_table
+from fewpoint.pipeline.run import run_task
+from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+from pipeline.tiny_runs import TINY as LEARNS
 from synthetic import TINY
 
 
@@ -63,7 +68,8 @@ def test_a_row_holds_the_scores_of_its_cell(dataset):
     assert float(row["delta"]) == score.f1 - ceiling.f1
     assert (row["seed"], row["variant"], row["points"], row["bound"]) == ("0", "plain", "2dlocs", "eta")
     assert 20 < float(row["memory_mb"]) < 2000 and float(row["time_s"]) > 0
-    assert (row["stop_epoch"], row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "", "")
+    assert (row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "")
+    assert {row[name] for name in ("stop_epoch", "stop_f1", "best_f1", "best_epoch", "best_prior_mae")} == {""}
 
 
 def test_all_that_is_promised_is_written(dataset):
@@ -150,13 +156,18 @@ def test_each_file_of_points_reaches_the_method(dataset):
     assert 0 < fifth < 0.5 * every
 
 
-def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
+def write_tiny(before: str, settings: Settings = TINY) -> str:
+    """A suite's text: what stands before its variants, and one with these settings."""
     changes = [
         f"{section}.{key} = {json.dumps(value)}"
-        for section, values in as_table(TINY).items()
+        for section, values in as_table(settings).items()
         for key, value in values.items()
     ]
-    text = "\n".join(['seeds = [0, 1]\nsequences = ["ball/first"]\n[variants.tiny]', *changes])
+    return "\n".join([before, "[variants.tiny]", *changes])
+
+
+def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
+    text = write_tiny('seeds = [0, 1]\nsequences = ["ball/first"]')
     assert run(dataset, text, suite_methods=("half-disc", "fast")).failures == ()
     disc, again, *trained = read_results(dataset)
     assert disc["key"] == again["key"]
@@ -164,6 +175,30 @@ def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
     assert len({row["settings_hash"] for row in trained}) == 1 and len(trained[0]["settings_hash"]) == 10
     assert float(trained[0]["memory_mb"]) > float(disc["memory_mb"])
     assert 1 <= int(trained[0]["stop_epoch"]) <= 5
+
+
+def test_epochs_are_scored_as_they_went(dataset):
+    """Against a run of the same task in this process, whose superpixels are painted and scored epoch by epoch.
+
+    Its first network stops, its second learns in a further round.
+    """
+    run(dataset, write_tiny('sequences = ["ball/first"]', LEARNS), suite_methods=("fast",))
+    (row,) = read_results(dataset)
+    truth, events = make_sequence(0).truth, []
+    sequence = read_sequence(dataset.root / "ball/first")
+    points = read_points(dataset.root / "ball/first", sequence)
+    run_task(Task(sequence, points, paper_bound(truth), LEARNS, device="cpu"), listener=events.append)
+    (labels,) = [event.superpixels.labels for event in events if isinstance(event, SuperpixelsReady)]
+    scores, errors = {}, {}
+    for event in (event for event in events if isinstance(event, EpochPredicted)):
+        masks = np.array([(p >= 0.5)[frame] for p, frame in zip(event.probabilities, labels, strict=True)])
+        scores[event.epoch] = score_masks(masks, truth).pooled.f1
+        errors[event.epoch] = prior_error(event.priors, truth)
+    best = int(row["best_epoch"])
+    assert len(scores) > 10 and len(set(scores.values())) > 5
+    assert float(row["best_f1"]) == scores[best] == max(scores.values())
+    assert float(row["best_prior_mae"]) == pytest.approx(errors[best], rel=1e-12)
+    assert float(row["stop_f1"]) == scores[int(row["stop_epoch"])]
 
 
 def test_a_folder_of_something_else_is_refused_untouched(dataset):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import AreaBound, EpochFinished, Message, PointSet, ignore
+from fewpoint.core import AreaBound, EpochFinished, EpochPredicted, Message, PointSet, ignore
 from fewpoint.errors import FewpointError, SettingsError
 from fewpoint.learning import phases as phases_module
 from fewpoint.learning.phases import DONE, ESTIMATION, FINAL, WARM_UP, Learning, Observation, observe, one_cycle
@@ -22,8 +22,11 @@ def short(warm_up: int, estimation: int, final: int, **others) -> PhaseSettings:
     return PhaseSettings(warmup_epochs=warm_up, estimation_epochs=estimation, final_epochs=final, **others)
 
 
-def observation(variance: float = CALM, level: float = 0.1, n_frames: int = 4) -> Observation:
-    return Observation(np.full(n_frames, level), np.full(n_frames, level), variance, 0.8)
+NOTHING_SEEN = np.zeros((4, 16), np.float16)
+
+
+def observation(variance: float = CALM, level: float = 0.1) -> Observation:
+    return Observation(np.full(4, level), np.full(4, level), variance, 0.8, NOTHING_SEEN)
 
 
 @pytest.fixture
@@ -126,7 +129,7 @@ def test_without_estimation_the_last_phase_keeps_the_prior_of_the_warm_up(learni
 
 def test_without_estimation_the_share_predicted_is_the_prior_shown(learning, samples, script):
     given = learning(short(1, 0, 0), given=samples(4, PointSet.from_rows([(0, 5, 6)], absent=[3])))
-    seen = Observation(np.array([0.1, 0.1, 0.2, 0.3]), np.array([0.15, 0.1, 0.1, 0.3]), CALM, 0.9)
+    seen = Observation(np.array([0.1, 0.1, 0.2, 0.3]), np.array([0.15, 0.1, 0.1, 0.3]), CALM, 0.9, NOTHING_SEEN)
     script([seen])
     given.run(ignore, ignore)
     estimate = given.priors()
@@ -185,14 +188,14 @@ def test_where_the_rule_never_holds_the_last_epoch_is_taken_and_the_user_is_told
     assert given.progress.selected_epoch == 4
     assert [message.warning for message in messages] == [True]
     assert "stopping rule did not hold within" in messages[0].text
-    kinds = [type(event) for event in events]
+    kinds = [type(event) for event in events if not isinstance(event, EpochPredicted)]
     assert kinds == [EpochFinished] * 4 + [Message] + [EpochFinished]
     np.testing.assert_array_equal(given.progress.history(4).priors[4], np.float32(given.priors().mean))
 
 
 def test_the_share_on_any_one_frame_can_hold_the_rule_off(learning, script):
     given = learning(short(0, 3, 0), StoppingSettings(0.007, 1, 0))
-    large = Observation(np.full(4, 0.1), np.array([0.0, 0.2, 0.0, 0.0]), CALM, 0.8)
+    large = Observation(np.full(4, 0.1), np.array([0.0, 0.2, 0.0, 0.0]), CALM, 0.8, NOTHING_SEEN)
     script([large, large, observation()])
     given.run(ignore, ignore)
     assert [record.stop_streak for record in given.progress.records] == [0, 0, 1]
@@ -206,6 +209,28 @@ def test_each_epoch_is_told_and_saved_once(learning):
     assert tuple(event.record for event in finished) == given.progress.records
     assert {event.total for event in finished} == {4}
     assert list(weights) == [1, 2, 3, 4]
+
+
+def test_what_an_epoch_predicts_is_told_before_its_record(learning):
+    events, _ = run_to_the_end(learning(short(3, 0, 1)))
+    epochs = [event.epoch if isinstance(event, EpochPredicted) else event.record.epoch for event in events]
+    assert epochs == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert [type(event) for event in events] == [EpochPredicted, EpochFinished] * 4
+
+
+def test_the_priors_told_are_the_filter_s_in_the_estimation_and_the_share_predicted_elsewhere(
+    learning, samples, script
+):
+    points = PointSet.from_rows([(0, 5, 6), (3, 5, 6)], absent=[2])
+    given = learning(short(1, 10, 1), StoppingSettings(0.007, 2, 0), samples(4, points))
+    script([observation(level=0.05), observation(level=0.06), observation(level=0.07), observation(level=0.08)])
+    events, _ = run_to_the_end(given)
+    first = update_priors(initial_state(4, BOUND, PriorSettings()), np.full(4, 0.06), 0, 10, BOUND, PriorSettings())
+    second = update_priors(first, np.full(4, 0.07), 1, 10, BOUND, PriorSettings())
+    present = np.array([1, 1, 0, 1])
+    # The rule halts after the second epoch of the estimation, whose own estimate is told all the same.
+    expected = [0.05 * present, first.mean * present, second.mean * present, 0.08 * present]
+    np.testing.assert_array_equal([event.priors for event in events if isinstance(event, EpochPredicted)], expected)
 
 
 def test_history_holds_what_was_used_and_seen(learning, script):
@@ -234,6 +259,19 @@ def test_an_observation_sums_up_the_prediction_of_every_superpixel(trainer, samp
     assert seen.click_probability == 0.75
     # Of the fifteen below one half: mean 1/60, mean square 1/240.
     assert seen.negative_variance == pytest.approx(1 / 240 - 1 / 3600)
+    assert seen.probabilities.dtype == np.float16
+    np.testing.assert_array_equal(seen.probabilities, probabilities.numpy())
+
+
+def test_a_superpixel_that_is_no_sample_is_told_as_improbable(trainer, samples, monkeypatch):
+    """One that has no pixel at the working size has a mean logit of 0, and so half a probability from nothing."""
+    given = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[3]))
+    given.areas[1, 7] = 0
+    monkeypatch.setattr(phases_module, "predict_logits", lambda *given: None)
+    monkeypatch.setattr(phases_module, "pool_probabilities", lambda *given: torch.full((4, 16), 0.5))
+    expected = np.full((4, 16), 0.5)
+    expected[1, 7] = expected[3] = 0
+    np.testing.assert_array_equal(observe(trainer(given), 2.0).probabilities, expected)
 
 
 def test_with_no_pseudo_negative_their_variance_is_zero(trainer, samples, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import EpochFinished, EpochRecord, PriorEstimate, PriorHistory, SuperpixelMap
+from fewpoint.core import EpochFinished, EpochPredicted, EpochRecord, PriorEstimate, PriorHistory, SuperpixelMap
 from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.members import (
     Learnt,
@@ -83,6 +83,10 @@ def test_a_run_of_several_networks_tells_and_records_each_in_order():
     told = [event for event in events if isinstance(event, EpochFinished)]
     assert tuple(event.record for event in told) == result.history.records
     assert {event.total for event in told} == {6}
+    predicted = [event for event in events if isinstance(event, EpochPredicted)]
+    assert [event.epoch for event in predicted] == [1, 2, 3, 4, 5, 6]
+    # No epoch of these belongs to an estimation, so that the share predicted is the prior told.
+    np.testing.assert_array_equal(np.float32([event.priors for event in predicted]), result.history.positive_share)
 
 
 @pytest.mark.parametrize(
@@ -139,3 +143,9 @@ def test_joined_histories_are_as_long_as_their_parts():
     assert joined.observed.shape == (5, 5)
     only = make_history(2, selected=1)
     assert join_histories([only]) is only
+
+
+@pytest.mark.parametrize(("selected", "expected"), [((0, 0), 0), ((2, 0), 2), ((0, 2), 5), ((2, 1), 0)])
+def test_the_epoch_that_one_member_selected_is_that_of_the_run(selected, expected):
+    first, second = (make_history(3, epoch) for epoch in selected)
+    assert join_histories([first, second]).selected_epoch == expected

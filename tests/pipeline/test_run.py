@@ -13,12 +13,14 @@ from fewpoint import __version__
 from fewpoint.core import (
     AreaBound,
     EpochFinished,
+    EpochPredicted,
     ImageSequence,
     Message,
     PointSet,
     Segmentation,
     StageFinished,
     StageStarted,
+    SuperpixelsReady,
 )
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.evaluation.phantom import make_phantom
@@ -131,6 +133,16 @@ def test_stages_are_told_in_order_and_epochs_within_learning(finished):
     assert tuple(epochs) == result.history.records
 
 
+def test_superpixels_are_told_once_and_fit_what_each_epoch_predicts(finished):
+    path, result, events = finished
+    (told,) = [event.superpixels for event in events if isinstance(event, SuperpixelsReady)]
+    np.testing.assert_array_equal(told.labels, np.load(path / "stages" / "superpixels.npz")["labels"])
+    predicted = [event for event in events if isinstance(event, EpochPredicted)]
+    assert [event.epoch for event in predicted] == [record.epoch for record in result.history.records]
+    assert {event.probabilities.shape for event in predicted} == {(5, told.counts.max())}
+    assert {event.probabilities.dtype for event in predicted} == {np.dtype(np.float16)}
+
+
 def test_a_finished_folder_is_read_not_computed_and_left_untouched(finished, monkeypatch):
     path, result, _ = finished
     before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in path.rglob("*.*") if file.is_file()}
@@ -163,6 +175,8 @@ def test_an_interrupt_during_training_leaves_a_folder_that_goes_on(finished, tmp
     resumed = run_in(tmp_path / "run", make_task(), events.append)
     epochs = [event.record.epoch for event in events if isinstance(event, EpochFinished)]
     assert epochs == list(range(4, len(whole.history) + 1))
+    assert [event.epoch for event in events if isinstance(event, EpochPredicted)] == epochs
+    assert sum(isinstance(event, SuperpixelsReady) for event in events) == 1
     reused = {event.stage: event.reused for event in events if isinstance(event, StageFinished)}
     assert reused == {stage: stage == "superpixels" for stage in STAGES}
     np.testing.assert_array_equal(resumed.masks, whole.masks)

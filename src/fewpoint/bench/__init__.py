@@ -3,7 +3,7 @@
 suite      a TOML file -> Suite; sequences, the folders it names
 methods    names -> segmenters;  protocols, what bound a method is given
 cells      methods x sequences x seeds x settings;  results, what is kept of each
-worker     one cell in a process of its own;  processes, many of them at once
+worker     one cell in a process of its own;  epochs, its scores as it learns;  processes, many at once
 tables     results -> mean and deviation by type;  page, the same with montages
 run        all of it, from a suite to a folder that it can be resumed from
 

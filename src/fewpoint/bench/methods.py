@@ -3,7 +3,7 @@
 import difflib
 
 from fewpoint.baselines.trivial import AllPositive, HalfDisc
-from fewpoint.core import Segmenter
+from fewpoint.core import Listener, Segmenter, ignore
 from fewpoint.errors import SettingsError
 from fewpoint.pipeline.config import PRESETS, Settings, override
 
@@ -39,11 +39,11 @@ def find_settings(name: str, changes: Changes = ()) -> Settings | None:
     return settings
 
 
-def build_method(name: str, changes: Changes = (), device: str = "auto") -> Segmenter:
-    """The method, with its settings changed."""
+def build_method(name: str, changes: Changes = (), device: str = "auto", listener: Listener = ignore) -> Segmenter:
+    """The method, with its settings changed; one that is trained tells the listener how it goes."""
     settings = find_settings(name, changes)
     if settings is None:
         return BASELINES[name]
     from fewpoint.pipeline.segmenter import PresetSegmenter  # loads torch
 
-    return PresetSegmenter(name, settings, device)
+    return PresetSegmenter(name, settings, device, listener)

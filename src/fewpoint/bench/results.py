@@ -14,7 +14,9 @@ class Measurement:
     """What one run of one method gave; None where the method has no such figure.
 
     bound_fraction: the bound the method used. prior_mae: mean over frames of the error of its estimated shares.
-    stop_epoch: the epoch whose priors were handed to the last phase. time_s: seconds of the method alone.
+    stop_epoch: the epoch whose priors were handed to the last phase; stop_f1: F1 of the superpixels at 0.5 or above
+    after it. best_f1, best_epoch, best_prior_mae: the same F1 of the epoch where it is largest, and the error of that
+    epoch's priors. time_s: seconds of the method alone.
     memory_mb, cuda_mb: largest memory of the process, reading and scoring included, and on the GPU, in MiB.
     """
 
@@ -27,6 +29,7 @@ class Measurement:
     time_s: float
     memory_mb: float
     cuda_mb: float | None = None
+    stop_f1: float | None = None
     best_f1: float | None = None
     best_epoch: int | None = None
     best_prior_mae: float | None = None
@@ -54,6 +57,7 @@ class Row:
     delta: float | None = None
     prior_mae: float | None = None
     stop_epoch: int | None = None
+    stop_f1: float | None = None
     best_f1: float | None = None
     best_epoch: int | None = None
     best_prior_mae: float | None = None

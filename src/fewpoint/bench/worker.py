@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
 from fewpoint.bench.methods import build_method
 from fewpoint.bench.protocols import give_bound
@@ -70,14 +71,15 @@ def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
     sequence, truth = _read_sequence(order.folder)
     points = read_points(Path(order.folder) / f"{order.points}.csv", sequence)
-    method = build_method(order.method, tuple(map(tuple, order.changes)), order.device)
+    epochs = EpochScores(truth)
+    method = build_method(order.method, tuple(map(tuple, order.changes)), order.device, epochs)
     started = time.perf_counter()
     result = method.segment(sequence, points, give_bound(order.bound, truth), seed=order.seed)
     seconds = time.perf_counter() - started
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
     _write_montage(out / MONTAGE_FILE, sequence, points, result, truth)
-    write_json(out / RESULT_FILE, asdict(_measure(result, truth, seconds)))
+    write_json(out / RESULT_FILE, asdict(_measure(result, truth, epochs, seconds)))
 
 
 def measure_ceiling(order: CeilingOrder) -> None:
@@ -95,15 +97,20 @@ def _read_sequence(folder: str) -> tuple[ImageSequence, np.ndarray]:
     return read_sequence(folder), read_masks(Path(folder) / TRUTH_FOLDER)
 
 
-def _measure(result: Segmentation, truth: np.ndarray, seconds: float) -> Measurement:
+def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:
     score = score_masks(result.masks, truth).pooled
+    selected, best = result.history.selected_epoch, epochs.find_best()
     return Measurement(
         bound_fraction=result.bound.fraction,
         f1=score.f1,
         precision=score.precision,
         recall=score.recall,
         prior_mae=prior_error(result.priors.mean, truth),
-        stop_epoch=result.history.selected_epoch or None,
+        stop_epoch=selected or None,
+        stop_f1=epochs.at(selected).f1,
+        best_f1=best.f1,
+        best_epoch=best.epoch,
+        best_prior_mae=best.prior_mae,
         time_s=seconds,
         memory_mb=measure_memory(),
         cuda_mb=_measure_cuda_memory(),

@@ -4,7 +4,17 @@ from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import EpochRecord, PriorEstimate, PriorHistory
 from fewpoint.core.points import PointSet
 from fewpoint.core.probabilities import ProbabilityMaps
-from fewpoint.core.progress import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted, ignore
+from fewpoint.core.progress import (
+    EpochFinished,
+    EpochPredicted,
+    Listener,
+    Message,
+    StageFinished,
+    StageProgress,
+    StageStarted,
+    SuperpixelsReady,
+    ignore,
+)
 from fewpoint.core.segmentation import Segmentation
 from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
@@ -13,6 +23,7 @@ from fewpoint.core.superpixels import SuperpixelMap
 __all__ = [
     "AreaBound",
     "EpochFinished",
+    "EpochPredicted",
     "EpochRecord",
     "ImageSequence",
     "Listener",
@@ -27,5 +38,6 @@ __all__ = [
     "StageProgress",
     "StageStarted",
     "SuperpixelMap",
+    "SuperpixelsReady",
     "ignore",
 ]

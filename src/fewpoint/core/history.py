@@ -59,7 +59,7 @@ class PriorHistory:
 
     records: one EpochRecord an epoch.
     priors, observed, positive_share: (E, T) float32, what each frame's prior, observation and predicted share were.
-    selected_epoch: epoch whose priors were handed to the last phase; 0 where none was chosen.
+    selected_epoch: epoch whose priors were handed to the last phase; 0 where none was chosen, or several were.
     """
 
     records: tuple[EpochRecord, ...]

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from fewpoint.core.history import EpochRecord
+from fewpoint.core.superpixels import SuperpixelMap
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,27 @@ class StageProgress:
 
     stage: str
     done: int
+
+
+@dataclass(frozen=True, eq=False)
+class SuperpixelsReady:
+    """The frames are cut; told once, before the first epoch."""
+
+    superpixels: SuperpixelMap
+
+
+@dataclass(frozen=True, eq=False)
+class EpochPredicted:
+    """What the network says of every superpixel after an epoch; told before the same epoch's EpochFinished.
+
+    epoch: as in EpochFinished's record. probabilities: (T, regions) float16; zero on frames marked absent and for a
+    superpixel that is too small for the working size. priors: (T,) float64 share of each frame that the object is now
+    taken to cover: the filter's estimate in the estimation, the share at 0.5 or above in other phases.
+    """
+
+    epoch: int
+    probabilities: np.ndarray
+    priors: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -47,7 +71,7 @@ class Message:
     warning: bool = False
 
 
-Event = StageStarted | StageProgress | EpochFinished | StageFinished | Message
+Event = StageStarted | StageProgress | SuperpixelsReady | EpochPredicted | EpochFinished | StageFinished | Message
 Listener = Callable[[Event], None]
 
 

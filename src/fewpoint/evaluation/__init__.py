@@ -1,13 +1,15 @@
 """The only place that knows the truth; no method may import it."""
 
 from fewpoint.evaluation.ceiling import best_superpixel_masks, score_ceiling
-from fewpoint.evaluation.metrics import MaskScores, Score, prior_error, score_masks
+from fewpoint.evaluation.metrics import MaskScores, Score, prior_error, score_masks, share_error
 from fewpoint.evaluation.phantom import Phantom, make_phantom
+from fewpoint.evaluation.regions import RegionTruth
 from fewpoint.evaluation.truth import largest_box, paper_bound, true_shares
 
 __all__ = [
     "MaskScores",
     "Phantom",
+    "RegionTruth",
     "Score",
     "best_superpixel_masks",
     "largest_box",
@@ -16,5 +18,6 @@ __all__ = [
     "prior_error",
     "score_ceiling",
     "score_masks",
+    "share_error",
     "true_shares",
 ]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from fewpoint.core import SuperpixelMap
-from fewpoint.errors import InputError
 from fewpoint.evaluation.metrics import MaskScores, score_masks
+from fewpoint.evaluation.regions import RegionTruth
 
 
 def best_superpixel_masks(superpixels: SuperpixelMap, truth: np.ndarray) -> np.ndarray:
@@ -14,16 +14,9 @@ def best_superpixel_masks(superpixels: SuperpixelMap, truth: np.ndarray) -> np.n
     >>> best_superpixel_masks(superpixels, np.array([[[1, 0, 1, 1, 0]]], bool)).astype(int).tolist()
     [[[0, 0, 1, 1, 1]]]
     """
-    if truth.shape != superpixels.labels.shape:
-        raise InputError(
-            f"truth must have the superpixels' shape {superpixels.labels.shape} (frames, height, width), "
-            f"got {truth.shape}"
-        )
-    best = np.empty(truth.shape, bool)
-    for frame, labels in enumerate(superpixels.labels):
-        true_pixels = np.bincount(labels.ravel(), truth[frame].ravel())
-        best[frame] = (2 * true_pixels > np.bincount(labels.ravel()))[labels]
-    return best
+    counts = RegionTruth.count(superpixels, truth)
+    better = counts.true_pixels > counts.false_pixels
+    return np.stack([chosen[labels] for chosen, labels in zip(better, superpixels.labels, strict=True)])
 
 
 def score_ceiling(superpixels: SuperpixelMap, truth: np.ndarray) -> MaskScores:

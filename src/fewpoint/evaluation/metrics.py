@@ -59,7 +59,15 @@ def score_masks(masks: np.ndarray, truth: np.ndarray) -> MaskScores:
 
 def prior_error(priors: np.ndarray, truth: np.ndarray) -> float:
     """Mean over frames of the absolute difference of (T,) estimated shares and the true ones."""
-    shares = true_shares(truth)
+    return share_error(priors, true_shares(truth))
+
+
+def share_error(priors: np.ndarray, shares: np.ndarray) -> float:
+    """The same of (T,) shares that are known already.
+
+    >>> share_error(np.array([0.25, 0.5]), np.array([0.5, 0.5]))
+    0.125
+    """
     if np.shape(priors) != shares.shape:
         raise InputError(f"one prior a frame is needed: {len(shares)} frames of truth, priors {np.shape(priors)}")
     return float(np.abs(priors - shares).mean())

@@ -6,11 +6,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from fewpoint.core import AreaBound, EpochFinished, EpochRecord, Listener, Message, PriorEstimate, PriorHistory
+from fewpoint.core import (
+    AreaBound,
+    EpochFinished,
+    EpochPredicted,
+    EpochRecord,
+    Listener,
+    Message,
+    PriorEstimate,
+    PriorHistory,
+)
 from fewpoint.errors import FewpointError
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
 from fewpoint.learning.priors import estimate_from, initial_state, update_priors
+from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
 from fewpoint.learning.stopping import StopState, update_stop
 from fewpoint.learning.training import StepMeans, Trainer
@@ -37,12 +48,14 @@ class Observation:
     """What the network, after an epoch, says of the frames: one prediction of all superpixels, summed up.
 
     observed: (T,) mean of f ** gamma. share: (T,) share of the frame at 0.5 or above.
+    probabilities: see EpochPredicted.
     """
 
     observed: np.ndarray
     share: np.ndarray
     negative_variance: float
     click_probability: float
+    probabilities: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +113,14 @@ class Learning:
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
         while self.progress.phase != DONE:
-            self.run_epoch()
+            listener(self.run_epoch())
             listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
             if self._never_stopped():
                 listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
             save(self)
 
-    def run_epoch(self) -> None:
-        """Train one epoch, observe, and take the steps of the phase."""
+    def run_epoch(self) -> EpochPredicted:
+        """Train one epoch, observe, take the steps of the phase, and return what was seen."""
         progress = self.progress
         priors = torch.from_numpy(self._usable(progress.priors)).float()
         means = self.trainer.run_epoch(priors, self._rates())
@@ -116,7 +129,9 @@ class Learning:
         self._append(means, observation)
         if progress.phase == ESTIMATION:
             self._estimate(observation)
+        priors = self._usable(self.progress.priors if progress.phase == ESTIMATION else observation.share)
         self._advance()
+        return EpochPredicted(self.progress.epoch, observation.probabilities, priors)
 
     def priors(self) -> PriorEstimate:
         """The estimate for the user: the filter's where it ran, the prediction's own share otherwise."""
@@ -273,7 +288,15 @@ def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
         share=(samples.areas * (probabilities >= 0.5)).sum(1).cpu().double().numpy(),
         negative_variance=float(negatives.var(correction=0)) if len(negatives) else 0.0,
         click_probability=float(clicked.mean()),
+        probabilities=_describe_samples(probabilities, samples),
     )
+
+
+def _describe_samples(probabilities: Tensor, samples: SampleSet) -> np.ndarray:
+    """(T, regions) float16, zero where there is no sample: no pixel at the working size, or a frame marked absent."""
+    values = probabilities.where(samples.areas > 0, 0.0).half().cpu().numpy()
+    values[samples.absent] = 0
+    return values
 
 
 def one_cycle(peak: float, step: int, total: int) -> float:

@@ -14,6 +14,7 @@ from torch import Tensor
 from fewpoint.core import (
     AreaBound,
     EpochFinished,
+    EpochPredicted,
     EpochRecord,
     Listener,
     PriorEstimate,
@@ -110,7 +111,7 @@ class Rounds:
             return load_learnt(path), True
         learning = stages.prepare_learning(self.task, self.samples, self.bound, member.seed, targets)
         label = partial(label_record, member=member, settings=self.task.settings, done=done)
-        learning.run(self._told(label), self._checkpoint(learning, member))
+        learning.run(self._told(label, done), self._checkpoint(learning, member))
         trainer = learning.trainer
         logits = predict_logits(trainer.network, trainer.samples, trainer.recipe.training)
         history = learning.progress.history(self.samples.n_frames)
@@ -120,12 +121,16 @@ class Rounds:
             write_atomically(path, lambda file: save_learnt(result, file))
         return result, False
 
-    def _told(self, label: Callable[[EpochRecord], EpochRecord]) -> Listener:
+    def _told(self, label: Callable[[EpochRecord], EpochRecord], done: int) -> Listener:
         """Passes events on, epochs as they will stand in the history of the run."""
         total = count_epochs(self.task.settings)
 
         def tell(event: Event) -> None:
-            self.listener(EpochFinished(label(event.record), total) if isinstance(event, EpochFinished) else event)
+            if isinstance(event, EpochFinished):
+                event = EpochFinished(label(event.record), total)
+            elif isinstance(event, EpochPredicted):
+                event = replace(event, epoch=done + event.epoch)
+            self.listener(event)
 
         return tell
 
@@ -161,12 +166,17 @@ def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEsti
 
 
 def join_histories(histories: list[PriorHistory]) -> PriorHistory:
-    """One history of all members, in order."""
+    """One history of all members, in order; the epoch that one of them selected is kept where no other did."""
     if len(histories) == 1:
         return histories[0]
     records = tuple(record for history in histories for record in history.records)
     columns = ("priors", "observed", "positive_share")
-    return PriorHistory(records, *(np.concatenate([getattr(each, name) for each in histories]) for name in columns))
+    rows = (np.concatenate([getattr(each, name) for each in histories]) for name in columns)
+    before = np.cumsum([0, *map(len, histories)]).tolist()
+    selected = [
+        done + each.selected_epoch for done, each in zip(before, histories, strict=False) if each.selected_epoch
+    ]
+    return PriorHistory(records, *rows, selected_epoch=selected[0] if len(selected) == 1 else 0)
 
 
 def label_record(record: EpochRecord, *, member: Member, settings: Settings, done: int) -> EpochRecord:

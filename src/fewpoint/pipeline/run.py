@@ -21,6 +21,7 @@ from fewpoint.core import (
     StageFinished,
     StageStarted,
     SuperpixelMap,
+    SuperpixelsReady,
     ignore,
 )
 from fewpoint.io.atomic import read_json, write_atomically, write_json
@@ -67,6 +68,7 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     device = choose_device(task.device)
     log = StageLog(folder, listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))
+    listener(SuperpixelsReady(superpixels))
     bound = stages.settle_bound(task, superpixels)
     if task.bound is None:
         listener(Message(f"bound: {bound.origin}"))

@@ -1,0 +1,44 @@
+"""How good each epoch of a run is, scored as it goes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.core import EpochPredicted, SuperpixelsReady
+from fewpoint.core.progress import Event
+from fewpoint.evaluation.metrics import share_error
+from fewpoint.evaluation.regions import RegionTruth
+
+
+@dataclass(frozen=True)
+class EpochScore:
+    """F1 of the superpixels at 0.5 or above after an epoch, and the error of its priors; None where there is none."""
+
+    epoch: int | None = None
+    f1: float | None = None
+    prior_mae: float | None = None
+
+
+class EpochScores:
+    """A listener that scores each epoch against (T, H, W) bool truth, before clicks are added and paths are found."""
+
+    def __init__(self, truth: np.ndarray) -> None:
+        self._truth = truth
+        self._counts: RegionTruth | None = None
+        self._scores: dict[int, EpochScore] = {}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, SuperpixelsReady):
+            self._counts = RegionTruth.count(event.superpixels, self._truth)
+        elif isinstance(event, EpochPredicted):
+            f1 = self._counts.score(event.probabilities >= 0.5).f1
+            error = share_error(event.priors, self._counts.shares)
+            self._scores[event.epoch] = EpochScore(event.epoch, f1, error)
+
+    def find_best(self) -> EpochScore:
+        """The epoch of the largest F1, the earliest of several; all None where no epoch was told."""
+        return max(self._scores.values(), key=lambda score: score.f1, default=EpochScore())
+
+    def at(self, epoch: int) -> EpochScore:
+        """The score of an epoch; all None where it was not told, as for 0, which is no epoch."""
+        return self._scores.get(epoch, EpochScore())

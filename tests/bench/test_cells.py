@@ -23,7 +23,7 @@ def test_there_is_a_cell_for_each_combination(dataset):
 
 
 def test_keys_are_readable_file_names_that_tell_all_trained_cells_apart(dataset):
-    suite = read_suite(dataset.write_suite(TWO_OF_EACH, methods=("fast", "fast-notrack")))
+    suite = read_suite(dataset.write_suite(TWO_OF_EACH, methods=("fast", "paper")))
     keys = [cell.key for cell in plan_cells(suite, suite.methods)]
     assert len(set(keys)) == len(keys)
     assert re.fullmatch(r"fast_ball_first_plain_seed0_2dlocs_eta-[0-9a-f]{10}", keys[0])

@@ -4,22 +4,17 @@ import pytest
 
 from fewpoint.bench.methods import find_settings, list_methods
 from fewpoint.errors import SettingsError
-from fewpoint.pipeline.config import FAST, PAPER, PRESETS, override
+from fewpoint.pipeline.config import FAST, PRESETS
 
 
-def test_baselines_and_every_preset_with_and_without_tracking_have_a_name():
-    trained = {f"{name}{ending}" for name in PRESETS for ending in ("", "-notrack")}
-    assert set(list_methods()) == {"all-positive", "half-disc"} | trained
+def test_baselines_and_every_preset_have_a_name():
+    assert set(list_methods()) == {"all-positive", "half-disc", *PRESETS}
 
 
 def test_a_new_preset_is_a_method_by_itself(monkeypatch):
     monkeypatch.setitem(PRESETS, "newest", FAST)
-    assert {"newest", "newest-notrack"} <= set(list_methods())
+    assert "newest" in list_methods()
     assert find_settings("newest") is FAST
-
-
-def test_without_tracking_nothing_else_differs():
-    assert find_settings("paper-notrack") == override(PAPER, "tracking.enabled", False)
 
 
 def test_changes_are_applied_in_order():

@@ -22,7 +22,7 @@ from fewpoint.evaluation import largest_box, paper_bound, prior_error, score_cei
 from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import Settings, as_table
+from fewpoint.pipeline.config import Settings, as_table, override
 from fewpoint.pipeline.run import run_task
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
@@ -70,6 +70,7 @@ def test_a_row_holds_the_scores_of_its_cell(dataset):
     assert 20 < float(row["memory_mb"]) < 2000 and float(row["time_s"]) > 0
     assert (row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "")
     assert {row[name] for name in ("stop_epoch", "stop_f1", "best_f1", "best_epoch", "best_prior_mae")} == {""}
+    assert {row[f"{name}_untracked"] for name in ("f1", "precision", "recall")} == {""}
 
 
 def test_all_that_is_promised_is_written(dataset):
@@ -156,18 +157,18 @@ def test_each_file_of_points_reaches_the_method(dataset):
     assert 0 < fifth < 0.5 * every
 
 
-def write_tiny(before: str, settings: Settings = TINY) -> str:
-    """A suite's text: what stands before its variants, and one with these settings."""
-    changes = [
-        f"{section}.{key} = {json.dumps(value)}"
-        for section, values in as_table(settings).items()
-        for key, value in values.items()
-    ]
-    return "\n".join([before, "[variants.tiny]", *changes])
+def write_variants(before: str, **variants: Settings) -> str:
+    """A suite's text: what stands before its variants, and these."""
+    lines = [before]
+    for name, settings in variants.items():
+        lines.append(f"[variants.{name}]")
+        for section, values in as_table(settings).items():
+            lines += [f"{section}.{key} = {json.dumps(value)}" for key, value in values.items()]
+    return "\n".join(lines)
 
 
 def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
-    text = write_tiny('seeds = [0, 1]\nsequences = ["ball/first"]')
+    text = write_variants('seeds = [0, 1]\nsequences = ["ball/first"]', tiny=TINY)
     assert run(dataset, text, suite_methods=("half-disc", "fast")).failures == ()
     disc, again, *trained = read_results(dataset)
     assert disc["key"] == again["key"]
@@ -182,7 +183,7 @@ def test_epochs_are_scored_as_they_went(dataset):
 
     Its first network stops, its second learns in a further round.
     """
-    run(dataset, write_tiny('sequences = ["ball/first"]', LEARNS), suite_methods=("fast",))
+    run(dataset, write_variants('sequences = ["ball/first"]', learns=LEARNS), suite_methods=("fast",))
     (row,) = read_results(dataset)
     truth, events = make_sequence(0).truth, []
     sequence = read_sequence(dataset.root / "ball/first")
@@ -199,6 +200,19 @@ def test_epochs_are_scored_as_they_went(dataset):
     assert float(row["best_f1"]) == scores[best] == max(scores.values())
     assert float(row["best_prior_mae"]) == pytest.approx(errors[best], rel=1e-12)
     assert float(row["stop_f1"]) == scores[int(row["stop_epoch"])]
+
+
+def test_one_training_gives_the_scores_with_and_without_tracking(dataset):
+    settings = override(LEARNS, "refinement.rounds", 0)
+    untracked = override(settings, "tracking.enabled", False)
+    text = write_variants('sequences = ["ball/first"]', tracked=settings, untracked=untracked)
+    run(dataset, text, suite_methods=("fast",))
+    tracked, plain = read_results(dataset)
+    names = ("f1", "precision", "recall")
+    assert [tracked[f"{name}_untracked"] for name in names] == [plain[name] for name in names]
+    assert tracked["f1"] != plain["f1"]
+    assert {plain[f"{name}_untracked"] for name in names} == {""}
+    assert (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8").count("| fast, untracked |") == 1
 
 
 def test_a_folder_of_something_else_is_refused_untouched(dataset):

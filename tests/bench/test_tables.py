@@ -69,6 +69,17 @@ def test_failed_cells_count_nowhere():
     assert build_tables([failed]) == ()
 
 
+def test_a_method_that_tracks_has_a_second_line_without_it():
+    """On the two of three balls that tracked, 0.6 and 0.2: mean 0.4, and delta the mean of -0.3 and -0.7."""
+    rows = [replace(ROWS[0], f1_untracked=0.6), replace(ROWS[1], f1_untracked=0.2), ROWS[2]]
+    (table,) = build_tables([*rows, make_row("ball/one", 0.8, 0.9, method="other")])
+    assert [line.method for line in table.lines] == ["Max SP", "disc", "disc, untracked", "other"]
+    disc, untracked = table.lines[1:3]
+    assert (disc.overall, disc.cells) == (pytest.approx(0.7), 3)
+    assert (untracked.overall, untracked.delta) == (pytest.approx(0.4), pytest.approx(-0.5))
+    assert untracked.cells == 2
+
+
 def test_markdown_as_a_person_reads_it():
     assert to_markdown(build_tables(ROWS)) == (
         "### variant plain, points 2dlocs, bound eta\n"

@@ -10,7 +10,7 @@ from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.pipeline.config import as_table
 from synthetic import TINY
 
-# Everything but tracking, in which methods differ by name.
+# Everything but tracking, in which presets then still differ.
 SMALLEST = tuple(
     (f"{section}.{key}", value)
     for section, values in as_table(TINY).items()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewpoint.core import EpochPredicted, SuperpixelsReady
+from fewpoint.core import EpochPredicted, SuperpixelMap, SuperpixelsReady
 from fewpoint.core.progress import Event
 from fewpoint.evaluation.metrics import share_error
 from fewpoint.evaluation.regions import RegionTruth
@@ -20,15 +20,20 @@ class EpochScore:
 
 
 class EpochScores:
-    """A listener that scores each epoch against (T, H, W) bool truth, before clicks are added and paths are found."""
+    """A listener that scores each epoch against (T, H, W) bool truth, before clicks are added and paths are found.
+
+    superpixels: those of the run, None until they are told.
+    """
 
     def __init__(self, truth: np.ndarray) -> None:
+        self.superpixels: SuperpixelMap | None = None
         self._truth = truth
         self._counts: RegionTruth | None = None
         self._scores: dict[int, EpochScore] = {}
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, SuperpixelsReady):
+            self.superpixels = event.superpixels
             self._counts = RegionTruth.count(event.superpixels, self._truth)
         elif isinstance(event, EpochPredicted):
             f1 = self._counts.score(event.probabilities >= 0.5).f1

@@ -8,15 +8,13 @@ from fewpoint.errors import SettingsError
 from fewpoint.pipeline.config import PRESETS, Settings, override
 
 BASELINES: dict[str, Segmenter] = {method.name: method for method in (AllPositive(), HalfDisc())}
-WITHOUT_TRACKING = "-notrack"
 
 Changes = tuple[tuple[str, object], ...]  # settings to change: ("training.batch", 4), …
 
 
 def list_methods() -> tuple[str, ...]:
-    """The baselines, then every preset with and without tracking."""
-    trained = [name + ending for name in PRESETS for ending in ("", WITHOUT_TRACKING)]
-    return (*BASELINES, *trained)
+    """The baselines, then every preset."""
+    return (*BASELINES, *PRESETS)
 
 
 def check_method(name: str) -> None:
@@ -31,9 +29,7 @@ def find_settings(name: str, changes: Changes = ()) -> Settings | None:
     check_method(name)
     if name in BASELINES:
         return None
-    settings = PRESETS[name.removesuffix(WITHOUT_TRACKING)]
-    if name.endswith(WITHOUT_TRACKING):
-        settings = override(settings, "tracking.enabled", False)
+    settings = PRESETS[name]
     for key, value in changes:
         settings = override(settings, key, value)
     return settings

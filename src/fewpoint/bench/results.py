@@ -14,6 +14,7 @@ class Measurement:
     """What one run of one method gave; None where the method has no such figure.
 
     bound_fraction: the bound the method used. prior_mae: mean over frames of the error of its estimated shares.
+    f1_untracked, precision_untracked, recall_untracked: scores of the same run without its last step, tracking.
     stop_epoch: the epoch whose priors were handed to the last phase; stop_f1: F1 of the superpixels at 0.5 or above
     after it. best_f1, best_epoch, best_prior_mae: the same F1 of the epoch where it is largest, and the error of that
     epoch's priors. time_s: seconds of the method alone.
@@ -29,6 +30,9 @@ class Measurement:
     time_s: float
     memory_mb: float
     cuda_mb: float | None = None
+    f1_untracked: float | None = None
+    precision_untracked: float | None = None
+    recall_untracked: float | None = None
     stop_f1: float | None = None
     best_f1: float | None = None
     best_epoch: int | None = None
@@ -53,6 +57,9 @@ class Row:
     f1: float | None = None
     precision: float | None = None
     recall: float | None = None
+    f1_untracked: float | None = None
+    precision_untracked: float | None = None
+    recall_untracked: float | None = None
     max_sp: float | None = None
     delta: float | None = None
     prior_mae: float | None = None

@@ -4,12 +4,13 @@ Deviations are those of a sample (n - 1) over a type's sequences and seeds; one 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from fewpoint.bench.results import Row
 
 CEILING = "Max SP"
+UNTRACKED = ", untracked"
 NOTHING = "–"
 
 
@@ -55,7 +56,10 @@ class Table:
 
 
 def build_tables(rows: Iterable[Row]) -> tuple[Table, ...]:
-    """One table for each variant, points and bound, of the cells that have a score and a ceiling."""
+    """One table for each variant, points and bound, of the cells that have a score and a ceiling.
+
+    Below each method that tracks stands the same without its last step.
+    """
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         if row.delta is not None:
@@ -106,10 +110,22 @@ def format_spread(spread: Spread | None) -> str:
 
 def _build_table(group: tuple[str, str, str], rows: list[Row]) -> Table:
     types = tuple(dict.fromkeys(row.type for row in rows))
-    methods = dict.fromkeys(row.method for row in rows)
-    lines = [_sum_up([row for row in rows if row.method == method], types) for method in methods]
+    lines = [_sum_up(members, types) for members in _split_methods(rows)]
     title = "variant {}, points {}, bound {}".format(*group)
     return Table(title, types, (_sum_up_ceiling(rows, types), *lines))
+
+
+def _split_methods(rows: list[Row]) -> Iterable[list[Row]]:
+    """The rows of each method, and after those of one that tracks the same rows with their untracked scores."""
+    for method in dict.fromkeys(row.method for row in rows):
+        members = [row for row in rows if row.method == method]
+        yield members
+        tracked = [row for row in members if row.f1_untracked is not None]
+        if tracked:
+            yield [
+                replace(row, method=method + UNTRACKED, f1=row.f1_untracked, delta=row.f1_untracked - row.max_sp)
+                for row in tracked
+            ]
 
 
 def _sum_up(rows: list[Row], types: tuple[str, ...]) -> Line:

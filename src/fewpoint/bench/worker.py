@@ -6,22 +6,23 @@ import re
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
-from fewpoint.bench.methods import build_method
+from fewpoint.bench.methods import build_method, find_settings
 from fewpoint.bench.protocols import give_bound
 from fewpoint.bench.results import Measurement
-from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.core import ImageSequence, PointSet, Segmentation, SuperpixelMap
 from fewpoint.evaluation.metrics import prior_error, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import TRUTH_FOLDER, read_masks
 from fewpoint.io.points import read_points
+from fewpoint.pipeline.config import Settings, override
 
 COMMAND = (sys.executable, "-m", "fewpoint.bench.worker")
 RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
@@ -52,6 +53,15 @@ class CeilingOrder:
     out: str
 
 
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What a cell is about. truth: (T, H, W) bool."""
+
+    sequence: ImageSequence
+    points: PointSet
+    truth: np.ndarray
+
+
 ORDERS = {order.__name__: order for order in (CellOrder, CeilingOrder)}
 
 
@@ -70,16 +80,19 @@ def main() -> None:
 def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
     sequence, truth = _read_sequence(order.folder)
-    points = read_points(Path(order.folder) / f"{order.points}.csv", sequence)
-    epochs = EpochScores(truth)
-    method = build_method(order.method, tuple(map(tuple, order.changes)), order.device, epochs)
+    case = Case(sequence, read_points(Path(order.folder) / f"{order.points}.csv", sequence), truth)
+    changes, epochs = tuple(map(tuple, order.changes)), EpochScores(truth)
+    method = build_method(order.method, changes, order.device, epochs)
     started = time.perf_counter()
-    result = method.segment(sequence, points, give_bound(order.bound, truth), seed=order.seed)
-    seconds = time.perf_counter() - started
+    result = method.segment(sequence, case.points, give_bound(order.bound, truth), seed=order.seed)
+    measurement = _measure(result, truth, epochs, time.perf_counter() - started)
+    settings = find_settings(order.method, changes)
+    if settings is not None and settings.tracking.enabled:
+        measurement = _add_untracked(measurement, leave_out_tracking(result, case, settings, epochs.superpixels), truth)
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
-    _write_montage(out / MONTAGE_FILE, sequence, points, result, truth)
-    write_json(out / RESULT_FILE, asdict(_measure(result, truth, epochs, seconds)))
+    _write_montage(out / MONTAGE_FILE, case, result)
+    write_json(out / RESULT_FILE, asdict(measurement))
 
 
 def measure_ceiling(order: CeilingOrder) -> None:
@@ -117,12 +130,29 @@ def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, secon
     )
 
 
-def _write_montage(
-    path: Path, sequence: ImageSequence, points: PointSet, result: Segmentation, truth: np.ndarray
-) -> None:
+def leave_out_tracking(result: Segmentation, case: Case, settings: Settings, superpixels: SuperpixelMap) -> np.ndarray:
+    """(T, H, W) bool masks that the same run would have given with tracking.enabled = false."""
+    from fewpoint.pipeline.stages import choose_masks  # loads torch
+    from fewpoint.pipeline.task import Task
+
+    untracked = override(settings, "tracking.enabled", False)
+    return choose_masks(Task(case.sequence, case.points, result.bound, untracked), superpixels, result.probabilities)
+
+
+def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarray) -> Measurement:
+    score = score_masks(masks, truth).pooled
+    return replace(
+        measurement,
+        f1_untracked=score.f1,
+        precision_untracked=score.precision,
+        recall_untracked=score.recall,
+    )
+
+
+def _write_montage(path: Path, case: Case, result: Segmentation) -> None:
     from fewpoint.report.montage import draw_montage, encode_png
 
-    picture = encode_png(draw_montage(sequence, points, result, reference=truth))
+    picture = encode_png(draw_montage(case.sequence, case.points, result, reference=case.truth))
     write_atomically(path, lambda stream: stream.write(picture))
 
 

@@ -71,6 +71,7 @@ def test_a_row_holds_the_scores_of_its_cell(dataset):
     assert (row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "")
     assert {row[name] for name in ("stop_epoch", "stop_f1", "best_f1", "best_epoch", "best_prior_mae")} == {""}
     assert {row[f"{name}_untracked"] for name in ("f1", "precision", "recall")} == {""}
+    assert (row["absent_frames"], row["absent_false_positive"]) == ("0", "")
 
 
 def test_all_that_is_promised_is_written(dataset):
@@ -136,6 +137,19 @@ def test_an_error_is_forgotten_once_its_cell_is_finished(dataset):
     (row,) = run(dataset, 'sequences = ["ball/first"]', suite_methods=("half-disc",)).rows
     assert row.error == "" and row.f1 > 0
     assert not error.exists()
+
+
+def test_false_positives_are_counted_on_frames_without_the_object(dataset):
+    for frame in ("0001", "0004"):
+        path = dataset.root / "ball/first/ground_truth-frames" / f"{frame}.png"
+        Image.fromarray(np.zeros((40, 48), np.uint8)).save(path)
+    run(dataset, 'sequences = ["ball/first"]')
+    every, disc = read_results(dataset)
+    assert (every["absent_frames"], every["absent_false_positive"]) == ("2", "1.0")
+    truth = make_sequence(0).truth
+    truth[[1, 4]] = False
+    discs = draw_discs(make_sequence(0).points, paper_bound(truth).fraction / 2, truth.shape)
+    assert float(disc["absent_false_positive"]) == pytest.approx(discs[[1, 4]].mean(), rel=1e-12)
 
 
 def test_each_bound_reaches_the_method(dataset):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.errors import InputError
-from fewpoint.evaluation.metrics import Score, prior_error, score_masks
+from fewpoint.evaluation.metrics import AbsenceScore, Score, prior_error, score_absence, score_masks
 
 
 def masks_with(counts: list[tuple[int, int, int]], n_pixels: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +56,16 @@ def test_other_shapes_and_types_are_refused_with_what_was_given():
         score_masks(masks, truth[..., 1:])
     with pytest.raises(InputError, match="truth uint8"):
         score_masks(masks, truth.astype(np.uint8))
+
+
+def test_frames_without_the_object_are_judged_by_the_share_that_is_marked():
+    """Of three empty frames of 20 pixels 3, 0 and 12 pixels are marked: 0.15, 0 and 0.6."""
+    masks, truth = masks_with([(0, 3, 0), (5, 7, 1), (0, 0, 0), (0, 12, 0), (0, 0, 4)])
+    assert score_absence(masks, truth) == AbsenceScore(3, pytest.approx(0.25))
+
+
+def test_where_every_frame_shows_the_object_no_share_is_given():
+    assert score_absence(*masks_with([(5, 7, 1), (0, 0, 4)])) == AbsenceScore(0, None)
 
 
 def test_the_prior_error_is_the_mean_absolute_difference():

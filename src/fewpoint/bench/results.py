@@ -15,6 +15,7 @@ class Measurement:
 
     bound_fraction: the bound the method used. prior_mae: mean over frames of the error of its estimated shares.
     f1_untracked, precision_untracked, recall_untracked: scores of the same run without its last step, tracking.
+    absent_frames: frames that do not show the object; absent_false_positive: mean share of them that is marked.
     stop_epoch: the epoch whose priors were handed to the last phase; stop_f1: F1 of the superpixels at 0.5 or above
     after it. best_f1, best_epoch, best_prior_mae: the same F1 of the epoch where it is largest, and the error of that
     epoch's priors. time_s: seconds of the method alone.
@@ -33,6 +34,8 @@ class Measurement:
     f1_untracked: float | None = None
     precision_untracked: float | None = None
     recall_untracked: float | None = None
+    absent_frames: int | None = None
+    absent_false_positive: float | None = None
     stop_f1: float | None = None
     best_f1: float | None = None
     best_epoch: int | None = None
@@ -60,6 +63,8 @@ class Row:
     f1_untracked: float | None = None
     precision_untracked: float | None = None
     recall_untracked: float | None = None
+    absent_frames: int | None = None
+    absent_false_positive: float | None = None
     max_sp: float | None = None
     delta: float | None = None
     prior_mae: float | None = None

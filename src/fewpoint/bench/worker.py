@@ -17,7 +17,7 @@ from fewpoint.bench.methods import build_method, find_settings
 from fewpoint.bench.protocols import give_bound
 from fewpoint.bench.results import Measurement
 from fewpoint.core import ImageSequence, PointSet, Segmentation, SuperpixelMap
-from fewpoint.evaluation.metrics import prior_error, score_masks
+from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import TRUTH_FOLDER, read_masks
@@ -112,12 +112,15 @@ def _read_sequence(folder: str) -> tuple[ImageSequence, np.ndarray]:
 
 def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:
     score = score_masks(result.masks, truth).pooled
+    absence = score_absence(result.masks, truth)
     selected, best = result.history.selected_epoch, epochs.find_best()
     return Measurement(
         bound_fraction=result.bound.fraction,
         f1=score.f1,
         precision=score.precision,
         recall=score.recall,
+        absent_frames=absence.frames,
+        absent_false_positive=absence.false_positive,
         prior_mae=prior_error(result.priors.mean, truth),
         stop_epoch=selected or None,
         stop_f1=epochs.at(selected).f1,

@@ -57,6 +57,29 @@ def score_masks(masks: np.ndarray, truth: np.ndarray) -> MaskScores:
     return MaskScores(Score.from_counts(hits.sum(), extra.sum(), missed.sum()), frames)
 
 
+@dataclass(frozen=True)
+class AbsenceScore:
+    """How clean masks are where there is nothing to find.
+
+    frames: how many frames do not show the object. false_positive: mean over them of the share that is marked all the
+    same; None where there is no such frame.
+    """
+
+    frames: int
+    false_positive: float | None
+
+
+def score_absence(masks: np.ndarray, truth: np.ndarray) -> AbsenceScore:
+    """Judge (T, H, W) bool masks on the frames whose truth is empty.
+
+    >>> score_absence(np.array([[[True, False]], [[True, True]]]), np.array([[[False, False]], [[True, False]]]))
+    AbsenceScore(frames=1, false_positive=0.5)
+    """
+    _check_masks(masks, truth)
+    marked = masks[~truth.any(axis=(1, 2))]
+    return AbsenceScore(len(marked), float(marked.mean()) if len(marked) else None)
+
+
 def prior_error(priors: np.ndarray, truth: np.ndarray) -> float:
     """Mean over frames of the absolute difference of (T,) estimated shares and the true ones."""
     return share_error(priors, true_shares(truth))

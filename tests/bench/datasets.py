@@ -3,10 +3,25 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import tifffile
+
 from fewpoint.evaluation.phantom import Phantom, make_phantom
+from fewpoint.io.points import write_points
 from synthetic import save_dataset_sequence
 
 SEQUENCES = ("ball/first", "ball/second", "blob/third")
+
+
+# A single sequence, as a suite names what save_volume writes.
+EXTRA = """
+[[extra]]
+name = "whole"
+type = "volume"
+input = "volume/frames.npy"
+truth = "volume/truth.tif"
+points = "volume/clicks.csv"
+"""
 
 
 def make_sequence(seed: int) -> Phantom:
@@ -34,6 +49,15 @@ class Dataset:
         path = self.folder / "suite.toml"
         path.write_text(f'name = "small"\nroot = "data"\nmethods = {list(methods)}\n{text}\n', encoding="utf-8")
         return path
+
+    def save_volume(self, seed: int = 3) -> Path:
+        """Write a sequence as stacks: data/volume with frames.npy, truth.tif and clicks.csv."""
+        phantom, folder = make_sequence(seed), self.root / "volume"
+        folder.mkdir()
+        np.save(folder / "frames.npy", phantom.sequence.frames)
+        tifffile.imwrite(folder / "truth.tif", phantom.truth.astype(np.uint8))
+        write_points(phantom.points, folder / "clicks.csv")
+        return folder
 
     def break_frame(self, name: str) -> Path:
         """Replace a frame of a sequence by bytes that are no picture."""

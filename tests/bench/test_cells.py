@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from bench.datasets import EXTRA
 from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.suite import read_suite
 
@@ -20,6 +21,20 @@ def test_there_is_a_cell_for_each_combination(dataset):
     suite = read_suite(dataset.write_suite(TWO_OF_EACH, methods=("half-disc", "fast")))
     cells = plan_cells(suite, suite.methods)
     assert len(cells) == len(set(cells)) == 2 * 3 * 2 * 2 * 2 * 2
+
+
+def test_a_single_sequence_has_cells_with_its_own_points_only(dataset):
+    dataset.save_volume()
+    text = 'seeds = [0, 1]\npoints = ["2dlocs", "points_every5"]\n' + EXTRA
+    suite = read_suite(dataset.write_suite(text, methods=("fast",)))
+    cells = plan_cells(suite, suite.methods)
+    places = [(cell.points, cell.sequence.name) for cell in cells if cell.seed == 0]
+    assert places == [
+        *(("2dlocs", name) for name in ("first", "second", "third")),
+        *(("points_every5", name) for name in ("first", "second", "third")),
+        ("clicks", "whole"),
+    ]
+    assert len(cells) == 2 * len(places)
 
 
 def test_keys_are_readable_file_names_that_tell_all_trained_cells_apart(dataset):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bench.datasets import Dataset, make_sequence
+from bench.datasets import EXTRA, Dataset, make_sequence
 from fewpoint.baselines.trivial import draw_discs
 from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.run import BenchResult, run_suite
@@ -139,6 +140,17 @@ def test_an_error_is_forgotten_once_its_cell_is_finished(dataset):
     assert not error.exists()
 
 
+def test_a_single_sequence_is_read_from_its_files(dataset):
+    dataset.save_volume(seed=0)  # the same as ball/first
+    assert run(dataset, 'sequences = ["ball/first"]' + EXTRA, suite_methods=("half-disc",)).failures == ()
+    listed, single = read_results(dataset)
+    assert (single["type"], single["sequence"], single["points"]) == ("volume", "whole", "clicks")
+    figures = ("f1", "precision", "recall", "max_sp", "bound_fraction", "prior_mae")
+    assert [single[name] for name in figures] == [listed[name] for name in figures]
+    titles = re.findall("^### (.*)$", (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert titles == ["variant plain, points 2dlocs, bound eta", "variant plain, points clicks, bound eta"]
+
+
 def test_false_positives_are_counted_on_frames_without_the_object(dataset):
     for frame in ("0001", "0004"):
         path = dataset.root / "ball/first/ground_truth-frames" / f"{frame}.png"
@@ -253,7 +265,8 @@ def test_an_unknown_method_is_refused_before_anything_is_written(dataset):
 
 
 def test_a_worker_leaves_when_whoever_gave_its_order_is_gone(dataset):
-    order = CellOrder(str(dataset.root / "ball/first"), "half-disc", [], "2dlocs", "eta", 0, "cpu", str(dataset.folder))
+    paths = (dataset.root / "ball/first" / name for name in ("input-frames", "ground_truth-frames", "2dlocs.csv"))
+    order = CellOrder(*map(str, paths), "half-disc", [], "eta", 0, "cpu", str(dataset.folder))
     worker = subprocess.Popen(COMMAND, stdin=subprocess.PIPE)
     worker.communicate(json.dumps(write_order(order)).encode() + b"\n", timeout=60)
     assert worker.returncode == 1

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.datasets import SEQUENCES
+from bench.datasets import EXTRA, SEQUENCES
+from fewpoint.bench.sequences import SingleSequence
 from fewpoint.bench.suite import Variant, read_suite
 from fewpoint.errors import FewpointError, InputError, SettingsError
 from real_data import data_root
@@ -51,6 +52,43 @@ def test_the_root_is_relative_to_the_file_and_the_environment_goes_before_it(dat
         read_suite(path)
     monkeypatch.setenv("FEWPOINT_DATA", str(moved))
     assert read_suite(path).sequences[0].folder == moved / SEQUENCES[0]
+
+
+def test_single_sequences_follow_those_of_the_dataset_with_paths_from_the_root(dataset, monkeypatch, tmp_path):
+    dataset.save_volume()
+    path = dataset.write_suite(EXTRA)
+    moved = dataset.root.rename(tmp_path / "elsewhere")
+    monkeypatch.setenv("FEWPOINT_DATA", str(moved))
+    *listed, extra = read_suite(path).sequences
+    assert [f"{sequence.type}/{sequence.name}" for sequence in listed] == list(SEQUENCES)
+    files = (moved / "volume" / name for name in ("frames.npy", "truth.tif", "clicks.csv"))
+    assert extra == SingleSequence("whole", "volume", *files)
+
+
+def test_a_suite_may_have_single_sequences_alone(dataset):
+    dataset.save_volume()
+    assert [sequence.name for sequence in read_suite(dataset.write_suite("sequences = []" + EXTRA)).sequences] == [
+        "whole"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("extra = 'volume'", r"tables \[\[extra\]\]"),
+        (EXTRA.replace('type = "volume"', ""), "must hold the texts name, type, input, truth, points"),
+        (EXTRA + 'axis = "z"', "must hold the texts"),
+        (EXTRA.replace('"whole"', "3"), "must hold the texts"),
+        (EXTRA.replace("truth.tif", "other.tif"), "other.tif is not"),
+        (EXTRA + EXTRA, "volume/whole is there twice"),
+        (EXTRA.replace('"whole"', '"first"').replace('"volume"', '"ball"'), "ball/first is there twice"),
+        ("sequences = []", "sequences must be a list"),
+    ],
+)
+def test_single_sequences_without_meaning_are_refused(dataset, text, message):
+    dataset.save_volume()
+    with pytest.raises(FewpointError, match=message):
+        read_suite(dataset.write_suite(text))
 
 
 @pytest.mark.parametrize(

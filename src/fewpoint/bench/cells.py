@@ -10,7 +10,7 @@ from typing import Any
 
 from fewpoint import __version__
 from fewpoint.bench.methods import find_settings
-from fewpoint.bench.sequences import DatasetSequence
+from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite, Variant
 from fewpoint.pipeline.config import as_table
 
@@ -22,7 +22,7 @@ class Cell:
     """One run of one method, and all that its result depends on."""
 
     method: str
-    sequence: DatasetSequence
+    sequence: BenchSequence
     variant: Variant
     points: str
     bound: str
@@ -52,10 +52,14 @@ class Cell:
 
 
 def plan_cells(suite: Suite, methods: tuple[str, ...]) -> tuple[Cell, ...]:
-    """All cells of the methods, a method after the other."""
-    ways = product(methods, suite.variants, suite.points, suite.bounds, suite.seeds, suite.sequences)
+    """All cells of the methods, a method after the other; each sequence with the points that it has."""
+    chosen = {sequence: sequence.choose_points(suite.points) for sequence in suite.sequences}
+    every = dict.fromkeys(points for names in chosen.values() for points in names)
+    ways = product(methods, suite.variants, every, suite.bounds, suite.seeds, suite.sequences)
     return tuple(
-        Cell(method, sequence, variant, points, bound, seed) for method, variant, points, bound, seed, sequence in ways
+        Cell(method, sequence, variant, points, bound, seed)
+        for method, variant, points, bound, seed, sequence in ways
+        if points in chosen[sequence]
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fewpoint.bench.cells import Cell, hash_values, make_slug
 from fewpoint.bench.results import Measurement, Row
-from fewpoint.bench.sequences import DatasetSequence
+from fewpoint.bench.sequences import BenchSequence
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_json, write_text
 
@@ -37,7 +37,7 @@ class BenchFolder:
     def cell_error(self, cell: Cell) -> Path:
         return self.path / "cells" / cell.key / "error.txt"
 
-    def ceiling(self, sequence: DatasetSequence) -> Path:
+    def ceiling(self, sequence: BenchSequence) -> Path:
         name = f"{make_slug(sequence.type)}_{make_slug(sequence.name)}-{hash_values(sequence.fingerprint)}.json"
         return self.path / "ceilings" / name
 

@@ -10,7 +10,7 @@ from fewpoint.bench.methods import check_method
 from fewpoint.bench.page import render_page
 from fewpoint.bench.processes import Job, Outcome, Standing, run_jobs
 from fewpoint.bench.results import Row, write_rows
-from fewpoint.bench.sequences import DatasetSequence
+from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite
 from fewpoint.bench.tables import CEILING, build_tables, to_latex, to_markdown
 from fewpoint.bench.worker import COMMAND, CeilingOrder, CellOrder, write_order
@@ -74,18 +74,19 @@ def write_tables(rows: Iterable[Row], folder: BenchFolder) -> None:
     write_text(folder.path / "tables.tex", to_latex(tables))
 
 
-def _order_ceiling(sequence: DatasetSequence, folder: BenchFolder) -> Job:
+def _order_ceiling(sequence: BenchSequence, folder: BenchFolder) -> Job:
     out = folder.ceiling(sequence)
-    order = CeilingOrder(str(sequence.folder), str(out))
+    order = CeilingOrder(str(sequence.input), str(sequence.truth), str(out))
     return Job(f"{CEILING} {sequence.type}/{sequence.name}", CEILING, write_order(order), out.with_suffix(".error.txt"))
 
 
 def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
     order = CellOrder(
-        folder=str(cell.sequence.folder),
+        input=str(cell.sequence.input),
+        truth=str(cell.sequence.truth),
+        points=str(cell.sequence.find_points(cell.points)),
         method=cell.method,
         changes=[list(change) for change in cell.variant.changes],
-        points=cell.points,
         bound=cell.bound,
         seed=cell.seed,
         device=device,

@@ -1,7 +1,8 @@
-"""Sequences with their truth on disk, in the layout of the paper's public dataset."""
+"""Sequences with their truth on disk: in the layout of the paper's public dataset, or in any files that are read."""
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ PAPER_TYPES = {"0": "Tweezer", "1": "Cochlea", "2": "Slitlamp", "3": "Brain"}
 
 @dataclass(frozen=True)
 class DatasetSequence:
-    """A folder that holds input-frames/, ground_truth-frames/ and 2dlocs.csv."""
+    """A folder that holds input-frames/, ground_truth-frames/ and 2dlocs.csv, and maybe other files of points."""
 
     folder: Path
 
@@ -37,15 +38,68 @@ class DatasetSequence:
     def type(self) -> str:
         return name_type(self.folder)
 
+    @property
+    def input(self) -> Path:
+        return self.folder
+
+    @property
+    def truth(self) -> Path:
+        return self.folder / TRUTH_FOLDER
+
+    def choose_points(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """The points it is run with: all that a suite asks for."""
+        return asked
+
+    def find_points(self, name: str) -> Path:
+        return self.folder / f"{name}.csv"
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the names and bytes of all frames, true masks and points."""
-        digest = hashlib.sha256()
         files = [path for folder in (FRAMES_FOLDER, TRUTH_FOLDER) for path in (self.folder / folder).iterdir()]
-        for path in sorted([*files, *self.folder.glob("*.csv")]):
-            digest.update(path.relative_to(self.folder).as_posix().encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-        return digest.hexdigest()
+        paths = sorted([*files, *self.folder.glob("*.csv")])
+        return hash_files((path.relative_to(self.folder).as_posix(), path) for path in paths)
+
+
+@dataclass(frozen=True)
+class SingleSequence:
+    """A sequence whose input, truth and points lie anywhere, in any format that is read."""
+
+    name: str
+    type: str
+    input: Path
+    truth: Path
+    points: Path
+
+    def __post_init__(self) -> None:
+        for path in (self.input, self.truth, self.points):
+            if not path.exists():
+                raise InputError(f"the files of sequence {self.type}/{self.name} must be there, {path} is not")
+
+    def choose_points(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """The points it is run with: its own, named after their file, whatever a suite asks for."""
+        return (self.points.stem,)
+
+    def find_points(self, name: str) -> Path:
+        return self.points
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the names and bytes of all files."""
+        parts = {"input": self.input, "truth": self.truth, "points": self.points}
+        return hash_files((f"{part}/{name}", file) for part, path in parts.items() for name, file in _list_files(path))
+
+
+BenchSequence = DatasetSequence | SingleSequence
+
+
+def hash_files(files: Iterable[tuple[str, Path]]) -> str:
+    """SHA-256 (hex) of the names given and the bytes of files, in order."""
+    digest = hashlib.sha256()
+    for name, path in files:
+        digest.update(name.encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def name_type(folder: Path) -> str:
@@ -68,3 +122,10 @@ def find_sequences(root: Path) -> tuple[DatasetSequence, ...]:
             f"{LOCATIONS_FILE}; give another root in the suite or set FEWPOINT_DATA"
         )
     return tuple(map(DatasetSequence, complete))
+
+
+def _list_files(path: Path) -> list[tuple[str, Path]]:
+    """A file, or all files below a folder, each with its name there."""
+    if not path.is_dir():
+        return [(path.name, path)]
+    return [(file.relative_to(path).as_posix(), file) for file in sorted(path.rglob("*")) if file.is_file()]

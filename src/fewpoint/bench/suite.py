@@ -8,14 +8,15 @@ from typing import Any
 
 from fewpoint.bench.methods import Changes, check_method
 from fewpoint.bench.protocols import check_protocol
-from fewpoint.bench.sequences import DatasetSequence, find_sequences
+from fewpoint.bench.sequences import BenchSequence, DatasetSequence, SingleSequence, find_sequences
 from fewpoint.errors import InputError, SettingsError
 from fewpoint.pipeline.config import PAPER, override
 
 ROOT_VARIABLE = "FEWPOINT_DATA"
 DEFAULTS: dict[str, list] = {"methods": ["fast"], "seeds": [0], "points": ["2dlocs"], "bounds": ["eta"]}
 KINDS = {"methods": str, "seeds": int, "points": str, "bounds": str, "sequences": str}
-KNOWN = ("name", "root", "variants", *KINDS)
+EXTRA_KEYS = ("name", "type", "input", "truth", "points")
+KNOWN = ("name", "root", "variants", "extra", *KINDS)
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class Variant:
 class Suite:
     """Methods x sequences x seeds x variants x points x bounds.
 
-    points: files beside a sequence's frames, without .csv. bounds: see protocols.
+    points: files beside a sequence's frames, without .csv; a single sequence has its own. bounds: see protocols.
     """
 
     name: str
-    sequences: tuple[DatasetSequence, ...]
+    sequences: tuple[BenchSequence, ...]
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
     points: tuple[str, ...]
@@ -52,7 +53,10 @@ class Suite:
 
 
 def read_suite(path: Path) -> Suite:
-    """Read a suite; its root is relative to the file, and FEWPOINT_DATA, where set, stands in its place."""
+    """Read a suite; its root is relative to the file, and FEWPOINT_DATA, where set, stands in its place.
+
+    Sequences in the dataset's layout come first, then those of the [[extra]] tables, in the order of the file.
+    """
     table = _read_table(path)
     unknown = sorted(table.keys() - set(KNOWN))
     if unknown:
@@ -86,15 +90,45 @@ def _read_list(values: Any, key: str, path: Path) -> tuple:
     return tuple(values)
 
 
-def _locate_sequences(table: dict[str, Any], path: Path) -> tuple[DatasetSequence, ...]:
-    """Those that are listed, or all that are found below the root."""
+def _locate_sequences(table: dict[str, Any], path: Path) -> tuple[BenchSequence, ...]:
+    root = _find_root(table, path)
+    extras = _read_extras(table.get("extra", []), root, path)
+    listed = _list_dataset(table, root, path)
+    places = [f"{sequence.type}/{sequence.name}" for sequence in (*listed, *extras)]
+    twice = [place for place in places[len(listed) :] if places.count(place) > 1]
+    if twice:
+        raise SettingsError(f"suite {path}: each extra sequence needs its own type and name, {twice[0]} is there twice")
+    return (*listed, *extras)
+
+
+def _find_root(table: dict[str, Any], path: Path) -> Path:
     root = Path(os.environ.get(ROOT_VARIABLE) or path.parent / str(table.get("root", ".")))
     if not root.is_dir():
         raise InputError(f"the suite's root must be a folder, {root} is none; correct root or set {ROOT_VARIABLE}")
-    root = root.resolve()
+    return root.resolve()
+
+
+def _list_dataset(table: dict[str, Any], root: Path, path: Path) -> tuple[DatasetSequence, ...]:
+    """Those that are listed, or all that are found below the root; a suite of extra sequences may list none."""
     if "sequences" not in table:
         return find_sequences(root)
+    if table["sequences"] == [] and table.get("extra"):
+        return ()
     return tuple(DatasetSequence(root / name) for name in _read_list(table["sequences"], "sequences", path))
+
+
+def _read_extras(tables: Any, root: Path, path: Path) -> tuple[SingleSequence, ...]:
+    """[[extra]] tables, whose paths start from the root."""
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise SettingsError(f"suite {path}: extra sequences must be tables [[extra]]")
+    return tuple(_read_extra(table, root, path) for table in tables)
+
+
+def _read_extra(table: dict[str, Any], root: Path, path: Path) -> SingleSequence:
+    if table.keys() != set(EXTRA_KEYS) or not all(isinstance(value, str) and value for value in table.values()):
+        raise SettingsError(f"suite {path}: [[extra]] must hold the texts {', '.join(EXTRA_KEYS)}, got {table}")
+    files = {key: root / table[key] for key in ("input", "truth", "points")}
+    return SingleSequence(table["name"], table["type"], **files)
 
 
 def _read_variants(tables: Any, path: Path) -> tuple[Variant, ...]:

@@ -20,7 +20,7 @@ from fewpoint.core import ImageSequence, PointSet, Segmentation, SuperpixelMap
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
-from fewpoint.io.masks import TRUTH_FOLDER, read_masks
+from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
 from fewpoint.pipeline.config import Settings, override
 
@@ -32,13 +32,14 @@ RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
 class CellOrder:
     """Run a method and leave its result and montage in the folder `out`.
 
-    folder: the sequence's. changes: pairs of a setting and its value.
+    input, truth, points: paths that are read. changes: pairs of a setting and its value.
     """
 
-    folder: str
+    input: str
+    truth: str
+    points: str
     method: str
     changes: list[list]
-    points: str
     bound: str
     seed: int
     device: str
@@ -47,9 +48,10 @@ class CellOrder:
 
 @dataclass(frozen=True)
 class CeilingOrder:
-    """Leave the Max SP of the sequence in `folder` in the file `out`."""
+    """Leave the Max SP of the sequence at `input` in the file `out`."""
 
-    folder: str
+    input: str
+    truth: str
     out: str
 
 
@@ -79,16 +81,16 @@ def main() -> None:
 
 def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
-    sequence, truth = _read_sequence(order.folder)
-    case = Case(sequence, read_points(Path(order.folder) / f"{order.points}.csv", sequence), truth)
-    changes, epochs = tuple(map(tuple, order.changes)), EpochScores(truth)
+    case = _read_case(order)
+    changes, epochs = tuple(map(tuple, order.changes)), EpochScores(case.truth)
     method = build_method(order.method, changes, order.device, epochs)
     started = time.perf_counter()
-    result = method.segment(sequence, case.points, give_bound(order.bound, truth), seed=order.seed)
-    measurement = _measure(result, truth, epochs, time.perf_counter() - started)
+    result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
+    measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
     settings = find_settings(order.method, changes)
     if settings is not None and settings.tracking.enabled:
-        measurement = _add_untracked(measurement, leave_out_tracking(result, case, settings, epochs.superpixels), truth)
+        masks = leave_out_tracking(result, case, settings, epochs.superpixels)
+        measurement = _add_untracked(measurement, masks, case.truth)
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
     _write_montage(out / MONTAGE_FILE, case, result)
@@ -100,14 +102,15 @@ def measure_ceiling(order: CeilingOrder) -> None:
     from fewpoint.evaluation.ceiling import score_ceiling
     from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 
-    sequence, truth = _read_sequence(order.folder)
-    superpixels = segment_frames(sequence, SuperpixelSettings(), jobs=1)
+    superpixels = segment_frames(read_sequence(order.input), SuperpixelSettings(), jobs=1)
+    max_sp = score_ceiling(superpixels, read_masks(order.truth)).pooled.f1
     Path(order.out).parent.mkdir(parents=True, exist_ok=True)
-    write_ceiling(Path(order.out), score_ceiling(superpixels, truth).pooled.f1)
+    write_ceiling(Path(order.out), max_sp)
 
 
-def _read_sequence(folder: str) -> tuple[ImageSequence, np.ndarray]:
-    return read_sequence(folder), read_masks(Path(folder) / TRUTH_FOLDER)
+def _read_case(order: CellOrder) -> Case:
+    sequence = read_sequence(order.input)
+    return Case(sequence, read_points(order.points, sequence), read_masks(order.truth))
 
 
 def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:

@@ -148,7 +148,11 @@ def test_a_single_sequence_is_read_from_its_files(dataset):
     figures = ("f1", "precision", "recall", "max_sp", "bound_fraction", "prior_mae")
     assert [single[name] for name in figures] == [listed[name] for name in figures]
     titles = re.findall("^### (.*)$", (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert titles == ["variant plain, points 2dlocs, bound eta", "variant plain, points clicks, bound eta"]
+    assert titles == [
+        "variant plain, points 2dlocs, bound eta",
+        "variant plain, points clicks, bound eta",
+        "Targets at a glance",
+    ]
 
 
 def test_false_positives_are_counted_on_frames_without_the_object(dataset):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fewpoint.bench import glance
 from fewpoint.bench.cells import Cell, plan_cells
 from fewpoint.bench.folder import BenchFolder, open_folder, write_error
 from fewpoint.bench.methods import check_method
@@ -70,7 +71,8 @@ def write_tables(rows: Iterable[Row], folder: BenchFolder) -> None:
     rows = tuple(rows)
     tables = build_tables(rows)
     write_rows(rows, folder.path / "results.csv")
-    write_text(folder.path / "tables.md", to_markdown(tables))
+    sections = (to_markdown(tables), glance.to_markdown(glance.build_glances(rows)))
+    write_text(folder.path / "tables.md", "\n".join(filter(None, sections)))
     write_text(folder.path / "tables.tex", to_latex(tables))
 
 

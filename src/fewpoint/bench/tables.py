@@ -69,7 +69,10 @@ def build_tables(rows: Iterable[Row]) -> tuple[Table, ...]:
 
 def to_markdown(tables: Sequence[Table]) -> str:
     """All tables as Markdown."""
-    return "\n".join(_write_markdown(table) for table in tables)
+    return "\n".join(
+        layout_markdown(table.title, head_cells(table), [write_cells(table, line) for line in table.lines])
+        for table in tables
+    )
 
 
 def to_latex(tables: Sequence[Table]) -> str:
@@ -108,6 +111,35 @@ def format_spread(spread: Spread | None) -> str:
     return f"{spread.mean:.3f} ± {spread.deviation:.3f}"
 
 
+def collect_by_type(pairs: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
+    """Values of each type, in order.
+
+    >>> collect_by_type([("brain", 0.5), ("ct", 0.25), ("brain", 0.75)])
+    {'brain': [0.5, 0.75], 'ct': [0.25]}
+    """
+    values: dict[str, list[float]] = {}
+    for kind, value in pairs:
+        values.setdefault(kind, []).append(value)
+    return values
+
+
+def mean_over_types(values: dict[str, list[float]], types: tuple[str, ...]) -> float | None:
+    """Mean over types of the mean of each, so that a type counts once however many sequences it has.
+
+    None where one of the types is missing.
+
+    >>> mean_over_types({"brain": [0.5, 0.75], "ct": [0.25]}, ("brain", "ct"))
+    0.4375
+    """
+    return fmean(fmean(values[kind]) for kind in types) if set(types) <= values.keys() else None
+
+
+def layout_markdown(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
+    """A table under a heading; so many first columns hold words, the others figures."""
+    rule = ["---"] * words + ["---:"] * (len(head) - words)
+    return f"### {title}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *rows))
+
+
 def _build_table(group: tuple[str, str, str], rows: list[Row]) -> Table:
     types = tuple(dict.fromkeys(row.type for row in rows))
     lines = [_sum_up(members, types) for members in _split_methods(rows)]
@@ -129,39 +161,21 @@ def _split_methods(rows: list[Row]) -> Iterable[list[Row]]:
 
 
 def _sum_up(rows: list[Row], types: tuple[str, ...]) -> Line:
-    scores = _by_type((row.type, row.f1) for row in rows)
-    deltas = _by_type((row.type, row.delta) for row in rows)
-    return Line(rows[0].method, _spread(scores), _mean_over(scores, types), _mean_over(deltas, types), len(rows))
+    scores = collect_by_type((row.type, row.f1) for row in rows)
+    deltas = collect_by_type((row.type, row.delta) for row in rows)
+    overall, delta = (mean_over_types(values, types) for values in (scores, deltas))
+    return Line(rows[0].method, _spread(scores), overall, delta, len(rows))
 
 
 def _sum_up_ceiling(rows: list[Row], types: tuple[str, ...]) -> Line:
     """The ceiling of each sequence, once."""
     sequences = {row.place: row for row in rows}
-    scores = _by_type((row.type, row.max_sp) for row in sequences.values())
-    return Line(CEILING, _spread(scores), _mean_over(scores, types), 0.0, len(sequences))
-
-
-def _by_type(pairs: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    values: dict[str, list[float]] = {}
-    for kind, value in pairs:
-        values.setdefault(kind, []).append(value)
-    return values
+    scores = collect_by_type((row.type, row.max_sp) for row in sequences.values())
+    return Line(CEILING, _spread(scores), mean_over_types(scores, types), 0.0, len(sequences))
 
 
 def _spread(values: dict[str, list[float]]) -> dict[str, Spread]:
     return {kind: Spread.of(members) for kind, members in values.items()}
-
-
-def _mean_over(values: dict[str, list[float]], types: tuple[str, ...]) -> float | None:
-    """Mean over types of the mean of each, so that a type counts once however many sequences it has."""
-    return fmean(fmean(values[kind]) for kind in types) if set(types) <= values.keys() else None
-
-
-def _write_markdown(table: Table) -> str:
-    head = head_cells(table)
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    rows = [head, rule, *(write_cells(table, line) for line in table.lines)]
-    return f"### {table.title}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _write_latex(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""`python -m fewpoint`: the command line."""
+"""`python -m fewpoint` is the same as the command `fewpoint`."""
 
 from fewpoint.cli.main import main
 

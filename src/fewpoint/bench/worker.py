@@ -88,7 +88,7 @@ def run_cell(order: CellOrder) -> None:
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
     settings = find_settings(order.method, changes)
-    if settings is not None and settings.tracking.enabled:
+    if settings is not None and (settings.tracking.enabled or settings.diffusion.enabled):
         masks = leave_out_tracking(result, case, settings, epochs.superpixels)
         measurement = _add_untracked(measurement, masks, case.truth)
     out = Path(order.out)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 class PresetName(StrEnum):
     AUTO = "auto"
+    ACCURATE = "accurate"
     FAST = "fast"
     PAPER = "paper"
 

@@ -278,7 +278,9 @@ def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
     Where nothing depends on it, running averages of the batch norms do: exact=False halves the time.
     """
     samples, settings = trainer.samples, trainer.recipe.training
-    logits = predict_logits(trainer.network, samples, settings if exact else replace(settings, statistics="running"))
+    if not exact:
+        settings = replace(settings, statistics="running", mirrors=False)
+    logits = predict_logits(trainer.network, samples, settings)
     probabilities = pool_probabilities(logits, samples)
     valid = samples.areas > 0
     negatives = probabilities[valid & (probabilities < 0.5)]

@@ -8,19 +8,29 @@ from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
 
 PREDICTION_BATCH = 16
+MIRRORS = ((), (2,), (3,), (2, 3))
+LEAST_PROBABILITY = 1e-5
 
 
 @torch.no_grad()
 def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> Tensor:
-    """(T, h, w) float32 logits of every frame, on the device."""
+    """(T, h, w) float32 logits of every frame, on the device; with mirrors, those of run_mirrored."""
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
     network.eval()
-    pieces = [
-        run_network(network, samples.standardise(frames), settings) for frames in samples.frames.split(PREDICTION_BATCH)
-    ]
+    run = run_mirrored if settings.mirrors else run_network
+    pieces = [run(network, samples.standardise(frames), settings) for frames in samples.frames.split(PREDICTION_BATCH)]
     network.train()
     return torch.cat(pieces)
+
+
+def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
+    """Like run_network, but the logit of the mean probability over the frames and their mirror images."""
+    total = torch.zeros_like(frames[:, 0])
+    for axes in MIRRORS:
+        logits = run_network(network, frames.flip(axes), settings)
+        total += torch.sigmoid(logits).flip([axis - 1 for axis in axes])
+    return torch.logit(total / len(MIRRORS), eps=LEAST_PROBABILITY)
 
 
 def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:

@@ -18,7 +18,8 @@ class SampleSet:
 
     frames: (T, C, h, w) float32 in [0, 1]. labels: (T, h, w) int64; the label `regions` marks padding.
     positive, unlabelled: (T, regions) float32, 1 for samples of that kind. areas: (T, regions) share of the frame.
-    has_point, absent: (T,) bool numpy. center, scale: (C,) by which frames are standardised.
+    clicked: (T, regions) bool, positive by a person's own click, not by one carried along. has_point, absent: (T,) bool
+    numpy. center, scale: (C,) by which frames are standardised.
     """
 
     frames: Tensor
@@ -26,6 +27,7 @@ class SampleSet:
     positive: Tensor
     unlabelled: Tensor
     areas: Tensor
+    clicked: Tensor
     center: Tensor
     scale: Tensor
     has_point: np.ndarray
@@ -46,16 +48,27 @@ class SampleSet:
 
 
 def build_samples(
-    sequence: ImageSequence, superpixels: SuperpixelMap, points: PointSet, size: WorkingSize, device: torch.device
+    sequence: ImageSequence,
+    superpixels: SuperpixelMap,
+    points: PointSet,
+    size: WorkingSize,
+    device: torch.device,
+    *,
+    carried: PointSet | None = None,
 ) -> SampleSet:
-    """Reduce frames and superpixels to the working size and put them on the device."""
+    """Reduce frames and superpixels to the working size and put them on the device.
+
+    carried: the points together with those that motion carried them to; None where there are no others.
+    """
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
-    _restore_clicked(labels, superpixels, points, size)
+    positive_points = points if carried is None else carried
+    _restore_clicked(labels, superpixels, positive_points, size)
     areas = _region_areas(labels, regions)
     # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
-    positive = _mark_positive(superpixels, points, regions) & (areas > 0)
+    positive = _mark_positive(superpixels, positive_points, regions) & (areas > 0)
+    clicked = _mark_positive(superpixels, points, regions) & (areas > 0)
     unlabelled = (areas > 0) & ~positive
     n_frames = len(sequence)
     absent = np.zeros(n_frames, bool)
@@ -67,6 +80,7 @@ def build_samples(
         positive=torch.from_numpy(positive).float().to(device),
         unlabelled=torch.from_numpy(unlabelled).float().to(device),
         areas=torch.from_numpy(areas).float().to(device),
+        clicked=torch.from_numpy(clicked).to(device),
         center=center.to(device),
         scale=scale.to(device),
         has_point=positive.any(1),

@@ -29,12 +29,30 @@ class RiskSettings:
 
 
 @dataclass(frozen=True)
+class ClickSettings:
+    """What the points say beside what they lie on.
+
+    carry: number of frames, before and after, to which points are carried along the motion.
+    focus: only what lies within this many radii of a disc of the bound's area round the points is worked on;
+    0 works on whole frames.
+    """
+
+    carry: int = 0
+    focus: float = 0.0
+
+    def __post_init__(self) -> None:
+        require("clicks", "carry", self.carry >= 0, "0 or more", self.carry)
+        require("clicks", "focus", self.focus == 0 or self.focus >= 1, "0 or at least 1", self.focus)
+
+
+@dataclass(frozen=True)
 class TrainingSettings:
     """What all phases share.
 
     max_side: frames are reduced, never enlarged, to this larger side in pixels.
     batch: frames a step. frames_per_epoch: an epoch has at least this many, repeating a short sequence.
     statistics: batch norm at prediction: "running" averages, or "sequence", measured anew over all frames.
+    mirrors: whether the last prediction is the mean over the frames and their mirror images.
     precision: on CUDA, "bfloat16" or "float32".
     threads: of the network on a CPU; 0 leaves it to torch. A small network gains nothing from more than one, and with
     a fixed number the masks do not depend on how many cores a machine has.
@@ -46,6 +64,7 @@ class TrainingSettings:
     weight_decay: float = 0.01
     clip_norm: float = 5.0
     statistics: str = "running"
+    mirrors: bool = False
     precision: str = "bfloat16"
     threads: int = 0
 
@@ -104,6 +123,8 @@ class RefinementSettings:
     networks: trained on the points, each with its own seed; their probabilities are averaged.
     rounds: how often new networks learn from the last ones' probabilities, put right by the clicks.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
+    unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
+    prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out.
     nearness: how much the distance to a click counts. floor: share of the nearness prior that lies evenly over the
     frame, for long objects and those of several parts. profile: how much the distances between clicks bend the share
     of each frame. doubt: factor on the probability of what hangs together with no click.
@@ -114,6 +135,7 @@ class RefinementSettings:
     round_networks: int = 1
     round_epochs: int = 24
     round_rate: float = 1e-3
+    unseen: float = 0.0
     nearness: float = 0.5
     floor: float = 0.5
     profile: float = 0.5
@@ -126,6 +148,7 @@ class RefinementSettings:
         require("refinement", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
         for name in ("nearness", "profile"):
             require("refinement", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
+        require("refinement", "unseen", 0 <= self.unseen <= 1, "between 0 and 1", self.unseen)
         require("refinement", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
         require("refinement", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)
 

@@ -1,11 +1,13 @@
 """What a further round learns from: the last round's probabilities, put right by what the clicks say.
 
 A click says where, not only what. The probability of each superpixel is combined with a prior that falls with the
-distance to the frame's clicks, its amount is set to the frame's expected share, and what hangs together with no click
-anywhere in the sequence is doubted. A network that learns from the result no longer sees clicks, only frames.
+distance to the frame's clicks, its amount is set to the frame's expected share, it is evened out along the image, its
+amount over the sequence is set to what unseen clicks tell, and what hangs together with no click anywhere in the
+sequence is doubted. A network that learns from the result no longer sees clicks, only frames.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,7 @@ from fewpoint.learning.settings import RefinementSettings
 LEAST = 1e-4
 MOST = 0.97
 LEAST_WEIGHT = 0.1
+LEAST_LEVEL = 0.02
 BISECTIONS = 35
 
 
@@ -36,18 +39,34 @@ class Targets:
         return mean_share(self.probability, (self.weight > 0).float()).cpu().double().numpy()
 
 
+@dataclass(frozen=True, eq=False)
+class Clues:
+    """What is known beside the probabilities.
+
+    points: a person's own. carried: those and where motion carried them to. unseen_share: mean share of a frame that
+    the object covers by the clicks that no network had seen, None where there were none. even_out: (T, regions)
+    probabilities evened out along the image, None where they are left as they are.
+    """
+
+    points: PointSet
+    carried: PointSet
+    unseen_share: float | None = None
+    even_out: Callable[[np.ndarray], np.ndarray] | None = None
+
+
 def make_targets(
-    probabilities: Tensor, samples: SampleSet, points: PointSet, bound: AreaBound, settings: RefinementSettings
+    probabilities: Tensor, samples: SampleSet, clues: Clues, bound: AreaBound, settings: RefinementSettings
 ) -> Targets:
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
     means = spread_means(probabilities, samples).clamp(LEAST, 1 - LEAST)
     share = mean_share(means, valid).clamp(LEAST, bound.fraction)
-    nearness = nearness_prior(click_distances(samples, points), share, valid, settings.floor)
+    nearness = nearness_prior(click_distances(samples, clues.carried), share, valid, settings.floor)
     scores = logit(means) + settings.nearness * (logit(nearness) - logit(share)[:, None, None])
-    scores = shift_to_share(scores, _expected_share(scores, valid, samples, points, bound, settings), valid)
+    scores = shift_to_share(scores, _expected_share(scores, valid, samples, clues.points, bound, settings), valid)
+    scores = _follow_image(scores, samples, clues, bound, settings)
     doubted = torch.sigmoid(scores)
-    doubted = torch.where(hangs_together(doubted, points, samples), doubted, settings.doubt * doubted)
+    doubted = torch.where(hangs_together(doubted, clues.carried, samples), doubted, settings.doubt * doubted)
     weight = valid * ((2 * doubted - 1).abs() + LEAST_WEIGHT)
     probability = torch.maximum(doubted, spread(samples.positive, samples))
     absent = torch.from_numpy(samples.absent).to(probability.device)[:, None, None]
@@ -129,6 +148,30 @@ def mean_share(values: Tensor, valid: Tensor) -> Tensor:
 
 def logit(probabilities: Tensor) -> Tensor:
     return torch.log(probabilities) - torch.log1p(-probabilities)
+
+
+def _follow_image(
+    scores: Tensor, samples: SampleSet, clues: Clues, bound: AreaBound, settings: RefinementSettings
+) -> Tensor:
+    """Scores (T, h, w) evened out along the image and moved as a whole to the expected share of the sequence."""
+    pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive)
+    share = float((samples.areas * (pooled >= 0.5)).sum(1).mean())
+    if clues.unseen_share is not None:
+        share = share ** (1 - settings.unseen) * clues.unseen_share**settings.unseen
+    elif clues.even_out is None:
+        return scores
+    if clues.even_out is not None:
+        pooled = torch.from_numpy(clues.even_out(pooled.cpu().numpy())).to(pooled)
+    level = _level_of_share(pooled, samples.areas, min(share, bound.fraction))
+    return spread(logit(pooled.clamp(LEAST, 1 - LEAST)) - math.log(level / (1 - level)), samples)
+
+
+def _level_of_share(values: Tensor, areas: Tensor, share: float) -> float:
+    """The value that samples covering this mean share of a frame reach, kept away from 0 and 1."""
+    ordered, order = values.flatten().sort(descending=True)
+    covered = areas.flatten()[order].cumsum(0) / len(areas)
+    last = min(int((covered < share).sum()), len(ordered) - 1)
+    return min(max(float(ordered[last]), LEAST_LEVEL), 1 - LEAST_LEVEL)
 
 
 def _expected_share(

@@ -2,16 +2,35 @@
 
 import numpy as np
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.learning.clicks import squared_steps
 from fewpoint.superpixels.regions import share_of_points
 
 LARGEST = 0.5
+LARGEST_RAISED = 0.95
+SMALLEST = 0.002
 SMALLEST_SUPERPIXELS = 4.0
 CLICK_FACTOR = 3.0
 FEWEST_PAIRS = 4
 FALLBACK = 0.1
+
+
+def estimate_bound(size: tuple[int, int], points: PointSet) -> AreaBound:
+    """A bound on the share of frames of a size (height, width) from how far apart clicks on clicked frames lie.
+
+    Two independent places drawn evenly from a disc of radius r lie r apart in the root mean square, so that pi times
+    the mean squared distance is the disc's area. People click well inside, and the largest frame exceeds the mean:
+    CLICK_FACTOR makes a bound of it. Movement only makes the bound more generous. With fewer than FEWEST_PAIRS pairs
+    there is nothing to measure and FALLBACK is assumed.
+    """
+    squares = squared_steps(points)
+    if len(squares) < FEWEST_PAIRS:
+        origin = f"assumed to be {FALLBACK:.1%} of a frame: too few points to estimate it; give --max-fraction"
+        return AreaBound(FALLBACK, origin)
+    height, width = size
+    share = min(max(CLICK_FACTOR * np.pi * float(squares.mean()) / (height * width), SMALLEST), LARGEST)
+    return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
 
 
 def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet) -> AreaBound:
@@ -25,20 +44,7 @@ def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet) 
     return bound
 
 
-def estimate_bound(sequence: ImageSequence, superpixels: SuperpixelMap, points: PointSet) -> AreaBound:
-    """A bound from how far apart clicks on neighbouring clicked frames lie.
-
-    Two independent places drawn evenly from a disc of radius r lie r apart in the root mean square, so that pi times
-    the mean squared distance is the disc's area. People click well inside, and the largest frame exceeds the mean:
-    CLICK_FACTOR makes a bound of it. Movement only makes the bound more generous. With fewer than FEWEST_PAIRS pairs
-    there is nothing to measure and FALLBACK is assumed.
-    """
-    squares = squared_steps(points)
+def raise_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet) -> AreaBound:
+    """An estimated bound, at least twice what the clicked superpixels cover and a few superpixels large."""
     least = max(2 * share_of_points(superpixels, points), SMALLEST_SUPERPIXELS / superpixels.counts.max())
-    if len(squares) < FEWEST_PAIRS:
-        share = min(max(FALLBACK, least), LARGEST)
-        origin = f"assumed to be {share:.1%} of a frame: too few points to estimate it; give --max-fraction"
-        return AreaBound(share, origin)
-    height, width = sequence.size
-    share = min(max(CLICK_FACTOR * np.pi * float(squares.mean()) / (height * width), least), LARGEST)
-    return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
+    return AreaBound(min(max(bound.fraction, least), LARGEST_RAISED), bound.origin)

@@ -10,6 +10,7 @@ from typing import Any
 from fewpoint.errors import SettingsError
 from fewpoint.learning.settings import (
     AugmentationSettings,
+    ClickSettings,
     PhaseSettings,
     PriorSettings,
     RefinementSettings,
@@ -18,6 +19,7 @@ from fewpoint.learning.settings import (
     TrainingSettings,
 )
 from fewpoint.models.settings import NetworkSettings
+from fewpoint.superpixels.diffusion import DiffusionSettings
 from fewpoint.superpixels.slic import SuperpixelSettings
 from fewpoint.tracking.settings import TrackingSettings
 
@@ -26,6 +28,7 @@ from fewpoint.tracking.settings import TrackingSettings
 class Settings:
     """Everything that decides the masks, apart from the inputs and the seed. The defaults are the paper's."""
 
+    clicks: ClickSettings = field(default_factory=ClickSettings)
     superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
@@ -35,32 +38,37 @@ class Settings:
     stopping: StoppingSettings = field(default_factory=StoppingSettings)
     augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
+    diffusion: DiffusionSettings = field(default_factory=DiffusionSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
 
 PAPER = Settings()
 
-FAST = Settings(
+ACCURATE = Settings(
+    clicks=ClickSettings(carry=2, focus=2.0),
     network=NetworkSettings(base_width=8, multiple=1, head_prior=0.0),
-    training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence", threads=1),
+    training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1),
     risk=RiskSettings(keep=1.0),
     phases=replace(PhaseSettings.only_warm_up(24, 1e-3), warmup_prior=0.4),
-    refinement=RefinementSettings(rounds=1, round_epochs=24),
     augmentation=AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1),
-    tracking=TrackingSettings(radius=0.2, prune=0.5),
+    refinement=RefinementSettings(networks=3, rounds=1, round_networks=2, round_epochs=24, unseen=0.5),
+    diffusion=DiffusionSettings(enabled=True),
+    tracking=TrackingSettings(enabled=False, radius=0.2, prune=0.5),
 )
 
-PRESETS = {"fast": FAST, "paper": PAPER}
+FAST = replace(ACCURATE, refinement=replace(ACCURATE.refinement, networks=1, round_networks=1))
+
+PRESETS = {"accurate": ACCURATE, "fast": FAST, "paper": PAPER}
 
 
 def preset(name: str, device: str = "cpu") -> Settings:
-    """Settings by name; "auto" means paper on a CUDA device and fast elsewhere.
+    """Settings by name; "auto" means accurate on a CUDA device and fast elsewhere.
 
     >>> preset("auto", "cpu") == preset("fast")
     True
     """
     if name == "auto":
-        name = "paper" if device == "cuda" else "fast"
+        name = "accurate" if device == "cuda" else "fast"
     if name not in PRESETS:
         raise SettingsError(f"the preset must be one of auto, {', '.join(PRESETS)}, got {name}")
     return PRESETS[name]

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from fewpoint.core import (
-    AreaBound,
     EpochFinished,
     EpochPredicted,
     EpochRecord,
@@ -28,7 +27,8 @@ from fewpoint.learning.checkpoints import load_learning, save_learning
 from fewpoint.learning.phases import Learning
 from fewpoint.learning.prediction import pool_regions_of, predict_logits
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Targets, make_targets
+from fewpoint.learning.targets import Clues, Targets, make_targets
+from fewpoint.learning.unseen import leave_out, left_out, mean_unseen_share, unseen_share
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
 from fewpoint.pipeline.task import Task
@@ -82,7 +82,7 @@ class Rounds:
 
     task: Task
     samples: SampleSet
-    bound: AreaBound
+    clues: Clues
     folder: RunFolder | None
     listener: Listener
 
@@ -94,9 +94,7 @@ class Rounds:
         reused, targets = True, None
         for members in plan:
             if learnt:
-                mean = mean_probability(learnt, self.samples)
-                refinement = self.task.settings.refinement
-                targets = make_targets(mean, self.samples, self.task.points, self.bound, refinement)
+                targets = self._make_targets(learnt, members[0].round == 1)
             learnt = []
             for member in members:
                 result, found = self._obtain(member, targets, sum(map(len, histories)))
@@ -105,11 +103,30 @@ class Rounds:
                 histories.append(result.history)
         return tuple(learnt), join_histories(histories), reused
 
+    def _make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
+        """What the next round learns from; only networks that learnt from the points have clicks unseen by them."""
+        refinement, clues = self.task.settings.refinement, self.clues
+        if from_points and refinement.unseen:
+            shares = [
+                unseen_share(_pooled_logits(each, self.samples), self.samples, left_out(self.samples, number))
+                for number, each in enumerate(learnt)
+            ]
+            clues = replace(clues, unseen_share=mean_unseen_share(shares))
+        mean = mean_probability(learnt, self.samples)
+        return make_targets(mean, self.samples, clues, self.task.bound, refinement)
+
+    def _samples_of(self, member: Member) -> SampleSet:
+        """All samples, or for a network from the points those without the clicks that it leaves out."""
+        refinement = self.task.settings.refinement
+        if member.round or not (refinement.rounds and refinement.unseen):
+            return self.samples
+        return leave_out(self.samples, left_out(self.samples, member.number))
+
     def _obtain(self, member: Member, targets: Targets | None, done: int) -> tuple[Learnt, bool]:
         """The member's result and whether it was found; `done` epochs of other members came before it."""
         if self.folder is not None and (path := self.folder.artefact(f"{member.name}.npz")).exists():
             return load_learnt(path), True
-        learning = stages.prepare_learning(self.task, self.samples, self.bound, member.seed, targets)
+        learning = stages.prepare_learning(self.task, self._samples_of(member), member.seed, targets)
         label = partial(label_record, member=member, settings=self.task.settings, done=done)
         learning.run(self._told(label, done), self._checkpoint(learning, member))
         trainer = learning.trainer
@@ -213,6 +230,12 @@ def load_learnt(path: Path) -> Learnt:
 def _probabilities(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Iterator[Tensor]:
     for each in learnt:
         yield torch.sigmoid(torch.from_numpy(each.logits).to(samples.frames.device).float())
+
+
+def _pooled_logits(learnt: Learnt, samples: SampleSet) -> np.ndarray:
+    """(T, regions) logit of each superpixel's mean probability."""
+    probabilities = pool_regions_of(next(_probabilities([learnt], samples)), samples)
+    return torch.logit(probabilities, eps=1e-4).cpu().numpy()
 
 
 def _share(values: Tensor, samples: SampleSet) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -27,9 +27,13 @@ from fewpoint.core import (
 from fewpoint.io.atomic import read_json, write_atomically, write_json
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
+from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
+from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.config import Settings, as_table, preset
+from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.summary import summarise, write_report
 from fewpoint.pipeline.task import Task
@@ -67,21 +71,46 @@ def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = i
 def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Segmentation:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
-    superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))
-    listener(SuperpixelsReady(superpixels))
-    bound = stages.settle_bound(task, superpixels)
-    if task.bound is None:
-        listener(Message(f"bound: {bound.origin}"))
-    samples = stages.prepare_samples(task, superpixels, device)
-    rounds = Rounds(task, samples, bound, folder, listener)
-    learnt, history = log.run("learning", count_epochs(task.settings), lambda: _learn(rounds))
-    probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
-    masks = log.run("tracking", 0, lambda: _masks(task, superpixels, probabilities, folder))
-    priors = estimate_priors(learnt, samples)
-    result = Segmentation(masks, probabilities, priors, history, bound, task.sequence.names)
+    bound = _settle_bound(task, listener)
+    focus = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
+    inside = focus.narrow(task, bound)
+    settle = raise_bound if task.bound is None else check_bound
+    result = focus.widen(_run_inside(inside, folder, focus.tell(listener), log, settle), bound)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
     return result
+
+
+def _settle_bound(task: Task, listener: Listener) -> AreaBound:
+    """The user's bound, or an estimate of it."""
+    if task.bound is not None:
+        return task.bound
+    bound = estimate_bound(task.sequence.size, task.points)
+    listener(Message(f"bound: {bound.origin}"))
+    return bound
+
+
+def _run_inside(
+    task: Task,
+    folder: RunFolder | None,
+    listener: Listener,
+    log: "StageLog",
+    settle: Callable[[AreaBound, SuperpixelMap, PointSet], AreaBound],
+) -> Segmentation:
+    """All stages on the part of the frames that matters."""
+    superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))
+    listener(SuperpixelsReady(superpixels))
+    task = replace(task, bound=settle(task.bound, superpixels, task.points))
+    carried = carry_points(task.sequence, task.points, task.settings.clicks.carry)
+    smoother = stages.prepare_smoother(task, superpixels, carried)
+    samples = stages.prepare_samples(task, superpixels, carried, choose_device(task.device))
+    clues = Clues(task.points, carried, even_out=smoother.even_out if smoother else None)
+    rounds = Rounds(task, samples, clues, folder, listener)
+    learnt, history = log.run("learning", count_epochs(task.settings), lambda: _learn(rounds))
+    probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
+    masks = log.run("masks", 0, lambda: _masks(task, superpixels, probabilities, smoother, folder))
+    priors = estimate_priors(learnt, samples)
+    return Segmentation(masks, probabilities, priors, history, task.bound, task.sequence.names)
 
 
 @dataclass(eq=False)
@@ -141,12 +170,16 @@ def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder |
 
 
 def _masks(
-    task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, folder: RunFolder | None
+    task: Task,
+    superpixels: SuperpixelMap,
+    probabilities: ProbabilityMaps,
+    smoother: stages.Smoother | None,
+    folder: RunFolder | None,
 ) -> tuple[np.ndarray, bool]:
     return _kept(
         folder,
         "masks.npy",
-        lambda: stages.choose_masks(task, superpixels, probabilities),
+        lambda: stages.choose_masks(task, superpixels, probabilities, smoother),
         lambda masks, file: np.save(file, masks),
         np.load,
     )

@@ -1,9 +1,11 @@
 """The stages of a run, each a function from nouns to nouns."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
-from fewpoint.core import AreaBound, Listener, ProbabilityMaps, SuperpixelMap
+from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
 from fewpoint.learning.objectives import PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
 from fewpoint.learning.samples import SampleSet, build_samples
@@ -12,36 +14,60 @@ from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
-from fewpoint.pipeline.bounds import check_bound, estimate_bound
 from fewpoint.pipeline.task import Task
+from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
 from fewpoint.superpixels.regions import region_means, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """Evens the probabilities of superpixels out along the image.
+
+    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object.
+    """
+
+    links: RegionLinks
+    counts: np.ndarray
+    seeds: np.ndarray
+    settings: DiffusionSettings
+
+    def even_out(self, pooled: np.ndarray) -> np.ndarray:
+        """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
+        real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
+        result = np.zeros_like(pooled)
+        result[real] = diffuse(self.links, pooled[real], self.seeds, self.settings.pull, self.settings)
+        return result
+
+    def even_out_last(self, means: np.ndarray) -> np.ndarray:
+        """(total,) probabilities for the last masks."""
+        return diffuse(self.links, means, self.seeds, self.settings.last_pull, self.settings)
 
 
 def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
     return segment_frames(task.sequence, task.settings.superpixels, listener)
 
 
-def settle_bound(task: Task, superpixels: SuperpixelMap) -> AreaBound:
-    """The user's bound, checked, or an estimate of it."""
-    if task.bound is None:
-        return estimate_bound(task.sequence, superpixels, task.points)
-    return check_bound(task.bound, superpixels, task.points)
-
-
-def prepare_samples(task: Task, superpixels: SuperpixelMap, device: torch.device) -> SampleSet:
+def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, device: torch.device) -> SampleSet:
     """Frames, superpixels and clicks at the working size, on the device."""
     settings = task.settings
     size = WorkingSize.fit(task.sequence.size, settings.training.max_side, 2 ** (settings.network.levels - 1))
-    return build_samples(task.sequence, superpixels, task.points, size, device)
+    return build_samples(task.sequence, superpixels, task.points, size, device, carried=carried)
 
 
-def prepare_learning(
-    task: Task, samples: SampleSet, bound: AreaBound, seed: int, targets: Targets | None = None
-) -> Learning:
+def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother | None:
+    """What evens probabilities out along the image, where the settings ask for it."""
+    settings = task.settings.diffusion
+    if not settings.enabled:
+        return None
+    links = link_regions(task.sequence, superpixels, settings.contrast)
+    return Smoother(links, superpixels.counts, np.unique(regions_at_points(superpixels, carried)), settings)
+
+
+def prepare_learning(task: Task, samples: SampleSet, seed: int, targets: Targets | None = None) -> Learning:
     """An untrained network with its schedule; it learns from the points, or in a further round from targets."""
-    settings, refinement = task.settings, task.settings.refinement
+    bound, settings, refinement = task.bound, task.settings, task.settings.refinement
     head_prior = settings.network.head_prior or bound.fraction / 2
     generator = torch.Generator().manual_seed(seed)
     network = build_network(task.sequence.shape[-1], settings.network, head_prior, generator)
@@ -67,12 +93,17 @@ def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMa
     return ProbabilityMaps(maps)
 
 
-def choose_masks(task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps) -> np.ndarray:
+def choose_masks(
+    task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, smoother: "Smoother | None" = None
+) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
 
-    Clicked superpixels always belong to the mask: a person saw the object there.
+    smoother: evens the probabilities out first. Clicked superpixels always belong to the mask: a person saw the object
+    there.
     """
     means = region_means(superpixels, probabilities.values)
+    if smoother is not None:
+        means = smoother.even_out_last(means)
     settings = task.settings.tracking
     selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
     selected[regions_at_points(superpixels, task.points)] = True

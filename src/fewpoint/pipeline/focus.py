@@ -1,0 +1,139 @@
+"""The part of the frames that a run works on: round the points, as far as the bound lets the object reach.
+
+A small object in a large frame is then seen at a higher resolution, in less time, and superpixels are finer.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fewpoint.core import (
+    AreaBound,
+    EpochFinished,
+    EpochPredicted,
+    EpochRecord,
+    Listener,
+    PointSet,
+    PriorEstimate,
+    PriorHistory,
+    ProbabilityMaps,
+    Segmentation,
+    SuperpixelMap,
+    SuperpixelsReady,
+)
+from fewpoint.core.progress import Event
+from fewpoint.pipeline.task import Task
+
+LARGEST_BOUND = 0.95
+
+
+@dataclass(frozen=True)
+class Focus:
+    """A box in frames of a full size (height, width): rows top … bottom and columns left … right, ends exclusive."""
+
+    full: tuple[int, int]
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @classmethod
+    def find(cls, points: PointSet, full: tuple[int, int], bound: AreaBound, radii: float) -> "Focus":
+        """The box round all points, wider by so many radii of a disc of the bound's area; 0 radii: whole frames.
+
+        >>> Focus.find(PointSet.from_rows([(0, 50, 50)]), (100, 100), AreaBound(0.0314159), 2.0)
+        Focus(full=(100, 100), top=30, bottom=71, left=30, right=71)
+        """
+        height, width = full
+        if radii == 0:
+            return cls(full, 0, height, 0, width)
+        margin = math.floor(radii * math.sqrt(bound.fraction * height * width / math.pi) + 0.5)
+        (top, left), (bottom, right) = points.coordinates[:, 1:].min(axis=0), points.coordinates[:, 1:].max(axis=0)
+        return cls(
+            full,
+            max(0, int(top) - margin),
+            min(height, int(bottom) + margin + 1),
+            max(0, int(left) - margin),
+            min(width, int(right) + margin + 1),
+        )
+
+    @property
+    def whole(self) -> bool:
+        return (self.top, self.left) == (0, 0) and (self.bottom, self.right) == self.full
+
+    @property
+    def share(self) -> float:
+        """Of the frame's area."""
+        return (self.bottom - self.top) * (self.right - self.left) / (self.full[0] * self.full[1])
+
+    def narrow(self, task: Task, bound: AreaBound) -> Task:
+        """The same task inside the box."""
+        if self.whole:
+            return replace(task, bound=bound)
+        frames = task.sequence.frames[:, self.top : self.bottom, self.left : self.right]
+        points = PointSet(task.points.coordinates - [0, self.top, self.left], task.points.absent)
+        inside = AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
+        return replace(task, sequence=replace(task.sequence, frames=frames), points=points, bound=inside)
+
+    def widen(self, result: Segmentation, bound: AreaBound) -> Segmentation:
+        """A result inside the box as one of whole frames, empty outside."""
+        if self.whole:
+            return result
+        return replace(
+            result,
+            masks=self._paste(result.masks),
+            probabilities=ProbabilityMaps(self._paste(result.probabilities.values)),
+            priors=self._widen_priors(result.priors),
+            history=self._widen_history(result.history),
+            bound=bound,
+        )
+
+    def tell(self, listener: Listener) -> Listener:
+        """A listener inside the box that tells one outside of it."""
+        if self.whole:
+            return listener
+
+        def tell(event: Event) -> None:
+            match event:
+                case SuperpixelsReady(superpixels):
+                    event = SuperpixelsReady(self.widen_superpixels(superpixels))
+                case EpochPredicted(epoch, probabilities, priors):
+                    padded = np.pad(probabilities, ((0, 0), (0, 1)))
+                    event = EpochPredicted(epoch, padded, priors * self.share)
+                case EpochFinished(record, total):
+                    event = EpochFinished(self._widen_record(record), total)
+            listener(event)
+
+        return tell
+
+    def widen_superpixels(self, superpixels: SuperpixelMap) -> SuperpixelMap:
+        """The superpixels of whole frames: all that lies outside the box is one more region, the frame's last."""
+        labels = np.empty((len(superpixels.labels), *self.full), np.int32)
+        labels[:] = superpixels.counts[:, np.newaxis, np.newaxis]
+        labels[:, self.top : self.bottom, self.left : self.right] = superpixels.labels
+        return SuperpixelMap(labels)
+
+    def _paste(self, values: np.ndarray) -> np.ndarray:
+        whole = np.zeros((len(values), *self.full), values.dtype)
+        whole[:, self.top : self.bottom, self.left : self.right] = values
+        return whole
+
+    def _widen_priors(self, priors: PriorEstimate) -> PriorEstimate:
+        return PriorEstimate(priors.mean * self.share, priors.deviation * self.share, priors.observed * self.share)
+
+    def _widen_history(self, history: PriorHistory) -> PriorHistory:
+        return replace(
+            history,
+            records=tuple(self._widen_record(record) for record in history.records),
+            priors=history.priors * np.float32(self.share),
+            observed=history.observed * np.float32(self.share),
+            positive_share=history.positive_share * np.float32(self.share),
+        )
+
+    def _widen_record(self, record: EpochRecord) -> EpochRecord:
+        return replace(
+            record,
+            mean_prior=record.mean_prior * self.share,
+            largest_positive_share=record.largest_positive_share * self.share,
+        )

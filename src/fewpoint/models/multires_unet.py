@@ -76,7 +76,7 @@ class MultiResUNet(nn.Module):
         self.paths, self.upsamplers, self.decoder = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
         for level in reversed(range(settings.levels - 1)):
             width = round_width(widths[level], settings.multiple)
-            length = settings.levels - 1 - level
+            length = min(settings.levels - 1 - level, settings.longest_path)
             self.paths.append(ResidualPath(self.encoder[level].outputs, width, length, settings.norm))
             self.upsamplers.append(nn.ConvTranspose2d(inputs, width, 2, stride=2))
             block = MultiResBlock(2 * width, widths[level], settings)

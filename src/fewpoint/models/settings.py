@@ -13,6 +13,7 @@ class NetworkSettings:
     levels: resolutions, the input's included.
     alpha: a block of width U has alpha * U channels.
     multiple: channel counts are rounded to a multiple of this; 8 suits GPU matrix units.
+    longest_path: most convolutions on a skip connection; a level above the deepest has one, the next two, and so on.
     norm: "batch" (the paper's) or "group", which does not depend on the batch.
     head_prior: probability the untrained network gives to every pixel; 0 means half the bound.
     """
@@ -21,12 +22,15 @@ class NetworkSettings:
     levels: int = 5
     alpha: float = 1.67
     multiple: int = 8
+    longest_path: int = 4
     norm: str = "batch"
     head_prior: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.base_width < 1 or self.levels < 1 or self.multiple < 1 or not self.alpha > 0:
-            raise SettingsError("network.base_width, levels and multiple must be 1 or more, and alpha above 0")
+        if min(self.base_width, self.levels, self.multiple, self.longest_path) < 1 or not self.alpha > 0:
+            raise SettingsError(
+                "network.base_width, levels, multiple and longest_path must be 1 or more, and alpha above 0"
+            )
         if self.norm not in ("batch", "group"):
             raise SettingsError(f"network.norm must be batch or group, got {self.norm}")
         if not 0 <= self.head_prior < 1:

@@ -157,7 +157,8 @@ def _follow_image(
     pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive)
     share = float((samples.areas * (pooled >= 0.5)).sum(1).mean())
     if clues.unseen_share is not None:
-        share = share ** (1 - settings.unseen) * clues.unseen_share**settings.unseen
+        # Bounds are generous, and so is what is learnt with them: unseen clicks may only make the object smaller.
+        share *= min(1.0, clues.unseen_share / share) ** settings.unseen
     elif clues.even_out is None:
         return scores
     if clues.even_out is not None:

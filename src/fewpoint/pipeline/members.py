@@ -28,7 +28,7 @@ from fewpoint.learning.phases import Learning
 from fewpoint.learning.prediction import pool_regions_of, predict_logits
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues, Targets, make_targets
-from fewpoint.learning.unseen import leave_out, left_out, mean_unseen_share, unseen_share
+from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
 from fewpoint.pipeline.task import Task
@@ -107,11 +107,11 @@ class Rounds:
         """What the next round learns from; only networks that learnt from the points have clicks unseen by them."""
         refinement, clues = self.task.settings.refinement, self.clues
         if from_points and refinement.unseen:
-            shares = [
-                unseen_share(_pooled_logits(each, self.samples), self.samples, left_out(self.samples, number))
+            asked = [
+                ask_about_unseen(_pooled_logits(each, self.samples), self.samples, left_out(self.samples, number))
                 for number, each in enumerate(learnt)
             ]
-            clues = replace(clues, unseen_share=mean_unseen_share(shares))
+            clues = replace(clues, unseen_share=sum(asked, NOTHING_UNSEEN).share())
         mean = mean_probability(learnt, self.samples)
         return make_targets(mean, self.samples, clues, self.task.bound, refinement)
 

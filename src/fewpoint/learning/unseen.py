@@ -47,10 +47,10 @@ def unseen_share(logits: np.ndarray, samples: SampleSet, frames: np.ndarray) -> 
 
     logits: (T, regions). None where no click was left out, or the network finds less than half of them.
     """
-    if not frames.any():
+    clicked = samples.clicked.cpu().numpy()[frames]
+    if not clicked.any():
         return None
     areas = samples.areas.cpu().numpy()[frames]
-    clicked = samples.clicked.cpu().numpy()[frames]
     heights = logits[frames]
     found = np.array([(heights[clicked] >= threshold).mean() for threshold in THRESHOLDS])
     marked = np.array([(areas * (heights >= threshold)).sum() / len(areas) for threshold in THRESHOLDS])

@@ -54,7 +54,8 @@ def halves():
     """Samples of five frames cut into a left and a right superpixel."""
     labels = np.zeros((5, 40, 48), np.int32)
     labels[:, :, 24:] = 1
-    return prepare_samples(make_task(), SuperpixelMap(labels), torch.device("cpu"))
+    task = make_task()
+    return prepare_samples(task, SuperpixelMap(labels), task.points, torch.device("cpu"))
 
 
 def test_members_are_planned_round_by_round_with_seeds_of_their_own():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.core import ImageSequence, PointSet
+from fewpoint.learning import motion
 from fewpoint.learning.motion import WORKING_SIDE, carry_points
 
 SIDE = 64
@@ -53,6 +54,19 @@ def test_what_is_hidden_is_lost_and_not_found_behind_it():
     frames[2] = smooth_noise((SIDE, SIDE), 3)[..., np.newaxis]
     hidden = ImageSequence.from_array(frames)
     assert carried(hidden, PointSet.from_rows([(0, 30, 30)]), 3) == [(0, 30, 30), (1, 31, 31)]
+
+
+def test_what_looks_alike_but_was_elsewhere_before_is_not_taken_for_it(monkeypatch):
+    # The patch is hidden on the next frame; its like, fifteen pixels to the right, was there all along.
+    patch, other = (smooth_noise((15, 15), seed, 1.0) for seed in (4, 5))
+    frames = np.stack([smooth_noise((128, 128), 6)] * 2)
+    frames[:, 53:68, 58:73] = 0.8 * patch + 0.2 * other
+    frames[0, 53:68, 43:58] = patch
+    frames[1, 53:68, 43:58] = smooth_noise((15, 15), 7, 1.0)
+    sequence, points = ImageSequence.from_array(frames.astype(np.uint8)), PointSet.from_rows([(0, 60, 50)])
+    assert carried(sequence, points, 1) == [(0, 60, 50)]
+    monkeypatch.setattr(motion, "RETURN", 99)  # it is the way back that tells
+    assert carried(sequence, points, 1) == [(0, 60, 50), (1, 60, 65)]
 
 
 def test_a_step_beyond_the_reach_is_not_guessed():

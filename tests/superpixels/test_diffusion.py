@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewpoint.core import ImageSequence, SuperpixelMap
@@ -56,9 +56,9 @@ def link_slowly(sequence: ImageSequence, superpixels: SuperpixelMap, contrast: f
 @pytest.mark.parametrize("seed", range(3))
 def test_links_and_values_are_those_of_a_dense_solve(seed):
     sequence, superpixels = make_noise(seed)
-    settings = DiffusionSettings(contrast=2.0, through_time=0.7, seed=5.0)
-    within, across, masses = link_slowly(sequence, superpixels, settings.contrast)
-    links = link_regions(sequence, superpixels, settings.contrast)
+    chosen = DiffusionSettings(contrast=2.0, through_time=0.7, seed=5.0)
+    within, across, masses = link_slowly(sequence, superpixels, chosen.contrast)
+    links = link_regions(sequence, superpixels, chosen.contrast)
     found = np.zeros((2, superpixels.total, superpixels.total))
     np.add.at(found, (links.across.astype(int), links.first, links.second), links.flow)
     np.testing.assert_allclose(found, [within, across], rtol=1e-4, atol=1e-6)  # colours are means of float32
@@ -66,13 +66,13 @@ def test_links_and_values_are_those_of_a_dense_solve(seed):
 
     values = np.random.default_rng(seed).uniform(size=superpixels.total)
     seeds, pull = np.array([2, 9]), 0.3
-    flow = within + pull * settings.through_time * across
+    flow = within + pull * chosen.through_time * across
     flow = flow + flow.T
     held, wanted = pull * masses, values.copy()
-    held[seeds] *= settings.seed
+    held[seeds] *= chosen.seed
     wanted[seeds] = 1
     system = np.diag(flow.sum(1) + held) - flow
-    result = diffuse(links, values, seeds, pull, settings)
+    result = diffuse(links, values, seeds, pull, chosen)
     # What is left of each equation, all of them together, is at most the solver's share of the right side.
     assert np.linalg.norm(system @ result - held * wanted) <= 1.1 * TOLERANCE * np.linalg.norm(held * wanted)
     np.testing.assert_allclose(result, np.linalg.solve(system, held * wanted), atol=0.01)
@@ -141,6 +141,7 @@ def test_frames_of_a_single_region_each_keep_their_values_where_they_do_not_look
     np.testing.assert_allclose(diffuse(links, values, NONE, 0.3, SETTINGS), values, atol=1e-3)
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1000), st.floats(1e-3, 10), st.booleans())
 def test_values_stay_between_the_least_and_the_most_that_is_wanted(seed, pull, seeded):
     sequence, superpixels = make_noise(seed)

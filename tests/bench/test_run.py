@@ -232,17 +232,20 @@ def test_epochs_are_scored_as_they_went(dataset):
     assert float(row["stop_f1"]) == scores[int(row["stop_epoch"])]
 
 
-def test_one_training_gives_the_scores_with_and_without_tracking(dataset):
+def test_one_training_gives_the_scores_with_and_without_the_last_step(dataset):
     settings = override(LEARNS, "refinement.rounds", 0)
     untracked = override(settings, "tracking.enabled", False)
-    text = write_variants('sequences = ["ball/first"]', tracked=settings, untracked=untracked)
+    evened = override(untracked, "diffusion.enabled", True)
+    text = write_variants('sequences = ["ball/first"]', tracked=settings, untracked=untracked, evened=evened)
     run(dataset, text, suite_methods=("fast",))
-    tracked, plain = read_results(dataset)
+    rows = {row["variant"]: row for row in read_results(dataset)}
+    tracked, plain, evened = (rows[name] for name in ("tracked", "untracked", "evened"))
     names = ("f1", "precision", "recall")
-    assert [tracked[f"{name}_untracked"] for name in names] == [plain[name] for name in names]
-    assert tracked["f1"] != plain["f1"]
+    for changed in (tracked, evened):
+        assert [changed[f"{name}_untracked"] for name in names] == [plain[name] for name in names]
+        assert changed["f1"] != plain["f1"]
     assert {plain[f"{name}_untracked"] for name in names} == {""}
-    assert (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8").count("| fast, untracked |") == 1
+    assert (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8").count("| fast, untracked |") == 2
 
 
 def test_a_folder_of_something_else_is_refused_untouched(dataset):

@@ -84,7 +84,7 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
 
 def test_info_for_people_shows_every_preset_and_format(call):
     text = call("info").out
-    for word in ("preset fast", "preset paper", "TIFF stack", "warmup_epochs=50", "cuda"):
+    for word in ("preset accurate", "preset fast", "preset paper", "TIFF stack", "warmup_epochs=50", "cuda"):
         assert word in text
 
 
@@ -118,7 +118,7 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert manifest["state"] == "finished"
     assert manifest["identity"]["seed"] == 3
     assert manifest["result"]["frames"] == 6
-    assert set(manifest["seconds"]) == {"superpixels", "learning", "prediction", "tracking", "report"}
+    assert set(manifest["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
 
 
 def test_a_finished_run_is_found_finished(case, call):

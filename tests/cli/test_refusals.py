@@ -157,7 +157,9 @@ def test_a_wrong_settings_file_is_refused(case, call, text, fragment):
     assert not case.out.exists()
 
 
-@pytest.mark.parametrize(("option", "choices"), [("--preset", "'auto', 'fast', 'paper'"), ("--device", "'mps'")])
+@pytest.mark.parametrize(
+    ("option", "choices"), [("--preset", "'auto', 'accurate', 'fast', 'paper'"), ("--device", "'mps'")]
+)
 def test_an_unknown_choice_is_a_usage_error_that_lists_the_choices(case, call, option, choices):
     assert_refused(call(*case.segment(option, "abacus")), option, "'abacus' is not one of", choices, code=2)
 

@@ -11,7 +11,7 @@ from fewpoint.errors import FewpointError, SettingsError
 from fewpoint.learning import phases as phases_module
 from fewpoint.learning.phases import DONE, ESTIMATION, FINAL, WARM_UP, Learning, Observation, observe, one_cycle
 from fewpoint.learning.priors import initial_state, update_priors
-from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
+from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings, TrainingSettings
 from fewpoint.learning.training import StepMeans
 
 BOUND = AreaBound(0.2)
@@ -245,6 +245,21 @@ def test_history_holds_what_was_used_and_seen(learning, script):
     assert [record.negative_variance for record in history.records] == pytest.approx([0.1, 0.2, 0.3])
     assert {record.click_probability for record in history.records} == {0.8}
     assert all(math.isfinite(record.loss) for record in history.records)
+
+
+@pytest.mark.parametrize(("exact", "expected"), [(True, ("sequence", True)), (False, ("running", False))])
+def test_what_nothing_depends_on_is_seen_without_mirrors_and_with_running_averages(
+    trainer, samples, monkeypatch, exact, expected
+):
+    asked = []
+
+    def predict(network: object, given: object, settings: TrainingSettings) -> torch.Tensor:
+        asked.append((settings.statistics, settings.mirrors))
+        return torch.zeros(4, 16, 16)
+
+    monkeypatch.setattr(phases_module, "predict_logits", predict)
+    observe(trainer(samples(4), training=TrainingSettings(statistics="sequence", mirrors=True)), 2.0, exact)
+    assert asked == [expected]
 
 
 def test_an_observation_sums_up_the_prediction_of_every_superpixel(trainer, samples, monkeypatch):

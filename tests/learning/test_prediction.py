@@ -7,11 +7,12 @@ import torch
 from torch import nn
 
 from fewpoint.learning import prediction
-from fewpoint.learning.prediction import measure_statistics, pool_probabilities, predict_logits
+from fewpoint.learning.prediction import measure_statistics, pool_probabilities, predict_logits, run_mirrored
 from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
 
 RUNNING, SEQUENCE = TrainingSettings(statistics="running"), TrainingSettings(statistics="sequence")
+MIRRORED = TrainingSettings(mirrors=True)
 
 
 @pytest.fixture
@@ -70,3 +71,35 @@ def test_the_probability_of_a_superpixel_is_that_of_its_mean_logit(many):
     logits = torch.randn(17, 16, 16, generator=torch.Generator().manual_seed(0))
     pooled = pool_regions(logits, many.labels, many.regions)
     torch.testing.assert_close(pool_probabilities(logits, many), torch.sigmoid(pooled))
+
+
+@pytest.mark.parametrize("axes", [(2,), (3,), (2, 3)])
+def test_with_mirrors_a_flipped_sequence_gives_the_flipped_result(many, trainer, axes):
+    network = trainer(many).network
+    flipped = replace(many, frames=many.frames.flip(axes))
+    back = [axis - 1 for axis in axes]
+    straight, mirrored = (predict_logits(network, given, MIRRORED) for given in (many, flipped))
+    torch.testing.assert_close(mirrored, straight.flip(back), rtol=0, atol=1e-4)
+    # Without them it does not: the network's filters have a left and a right.
+    plain, turned = (predict_logits(network, given, RUNNING) for given in (many, flipped))
+    assert (turned - plain.flip(back)).abs().max() > 1e-2
+
+
+def test_with_mirrors_the_probability_is_the_mean_over_the_four_images(many, trainer):
+    network = trainer(many).network.eval()
+    frames = many.standardise(many.frames[:2])
+    with torch.no_grad():
+        expected = sum(
+            torch.sigmoid(network(frames.flip(axes))).flip([axis - 1 for axis in axes])
+            for axes in ((), (2,), (3,), (2, 3))
+        )
+        mirrored = torch.sigmoid(run_mirrored(network, frames, MIRRORED))
+    torch.testing.assert_close(mirrored, expected / 4, rtol=1e-4, atol=1e-5)
+
+
+def test_mirrored_logits_are_finite_where_the_network_is_sure(many):
+    class Sure(nn.Module):
+        def forward(self, frames: torch.Tensor) -> torch.Tensor:
+            return torch.full_like(frames[:, 0], 200.0)
+
+    assert torch.isfinite(predict_logits(Sure(), many, MIRRORED)).all()

@@ -21,11 +21,18 @@ def random_superpixels(n_frames: int, size: tuple[int, int], seed: int = 0) -> S
     return SuperpixelMap(np.array(frames, np.int32))
 
 
-def build(superpixels: SuperpixelMap, points: PointSet, max_side: int = 64, multiple: int = 4) -> SampleSet:
+def build(
+    superpixels: SuperpixelMap,
+    points: PointSet,
+    max_side: int = 64,
+    multiple: int = 4,
+    carried: PointSet | None = None,
+) -> SampleSet:
     n_frames, *size = superpixels.labels.shape
     frames = np.random.default_rng(1).integers(0, 256, (n_frames, *size, 3)).astype(np.uint8)
     fitted = WorkingSize.fit(tuple(size), max_side, multiple)
-    return build_samples(ImageSequence.from_array(frames), superpixels, points, fitted, torch.device("cpu"))
+    sequence = ImageSequence.from_array(frames)
+    return build_samples(sequence, superpixels, points, fitted, torch.device("cpu"), carried=carried)
 
 
 @pytest.mark.parametrize("max_side", [64, 40, 16])
@@ -122,3 +129,31 @@ def test_frames_of_one_colour_become_zero_and_stay_finite():
     size = WorkingSize.fit((8, 8), 16, 4)
     given = build_samples(flat, superpixels, PointSet.from_rows([(0, 1, 1)]), size, torch.device("cpu"))
     assert (given.standardise(given.frames) == 0).all()
+
+
+def test_carried_points_are_positive_but_not_clicked():
+    labels = np.tile(np.repeat(np.arange(4, dtype=np.int32), 4), (3, 16, 1))
+    points = PointSet.from_rows([(0, 3, 1)], absent=[2])
+    carried = PointSet.from_rows([(0, 3, 1), (1, 3, 6)], absent=[2])
+    samples = build(SuperpixelMap(labels), points, carried=carried)
+    assert samples.positive.nonzero().tolist() == [[0, 0], [1, 1]]
+    assert samples.clicked.nonzero().tolist() == [[0, 0]]
+    assert samples.unlabelled.sum() == 3 * 4 - 2
+    assert samples.has_point.tolist() == [True, True, False]
+    assert samples.absent.tolist() == [False, False, True]
+
+
+def test_a_carried_point_too_brings_a_superpixel_back_that_fell_between_the_reduced_pixels():
+    labels = np.zeros((2, 16, 16), np.int32)
+    labels[:, 1, 2] = 1
+    points = PointSet.from_rows([(0, 9, 9)])
+    carried = PointSet.from_rows([(0, 9, 9), (1, 1, 2)])
+    samples = build(SuperpixelMap(labels), points, max_side=4, multiple=2, carried=carried)
+    assert samples.labels[1, 0].tolist() == [1, 0, 0, 0]
+    assert samples.positive.tolist() == [[1, 0], [0, 1]]
+    assert samples.clicked.tolist() == [[True, False], [False, False]]
+
+
+def test_without_carried_points_every_positive_is_clicked(samples):
+    given = samples(4)
+    assert (given.clicked == (given.positive > 0)).all()

@@ -1,12 +1,18 @@
 """What a further round learns from."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
 from fewpoint.core import AreaBound, PointSet
+from fewpoint.errors import SettingsError
 from fewpoint.learning.settings import RefinementSettings
 from fewpoint.learning.targets import (
+    Clues,
+    _follow_image,
+    _level_of_share,
     click_distances,
     hangs_together,
     make_targets,
@@ -83,7 +89,7 @@ def test_targets_hold_the_clicks_favour_what_is_near_and_leave_absent_frames_emp
     points = PointSet.from_rows([(0, 5, 6), (1, 5, 6), (2, 5, 6)], absent=[3])
     given = samples(4, points)
     even = torch.full((4, 16, 16), 0.1)
-    targets = make_targets(even, given, points, AreaBound(0.3), RefinementSettings())
+    targets = make_targets(even, given, Clues(points, points), AreaBound(0.3), RefinementSettings())
     assert (targets.probability[:3, 4:8, 4:8] == 1).all()
     near, far = targets.probability[0, 9, 6], targets.probability[0, 15, 15]
     assert near > far
@@ -92,10 +98,10 @@ def test_targets_hold_the_clicks_favour_what_is_near_and_leave_absent_frames_emp
     assert targets.weight.min() > 0
 
 
-@pytest.mark.parametrize("wrong", [{"rounds": -1}, {"networks": 0}, {"floor": 0.0}, {"doubt": 2.0}, {"nearness": -1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"rounds": -1}, {"networks": 0}, {"floor": 0.0}, {"doubt": 2.0}, {"nearness": -1.0}, {"unseen": 1.1}]
+)
 def test_meaningless_refinement_is_refused_by_name(wrong):
-    from fewpoint.errors import SettingsError
-
     with pytest.raises(SettingsError, match=f"refinement.{next(iter(wrong))}"):
         RefinementSettings(**wrong)
 
@@ -103,6 +109,111 @@ def test_meaningless_refinement_is_refused_by_name(wrong):
 def test_targets_respect_the_bound(samples):
     given = samples(4)
     points = PointSet.from_rows([(frame, 5, 6) for frame in range(4)])
-    targets = make_targets(torch.full((4, 16, 16), 0.9), given, points, AreaBound(0.2), RefinementSettings(doubt=1.0))
+    sure, settings = torch.full((4, 16, 16), 0.9), RefinementSettings(doubt=1.0)
+    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.2), settings)
     clicked = 16 / 256
     assert (np.array(mean_share(targets.probability, torch.ones(4, 16, 16))) <= 0.2 + clicked + 1e-3).all()
+
+
+CLICKED = PointSet.from_rows([(frame, 5, 6) for frame in range(4)])  # block 5 of the sixteen, on every frame
+
+
+def scores_of(blocks: dict[int, float]) -> torch.Tensor:
+    """(4, 16, 16) logits from a probability for some of the sixteen blocks, 0.001 for the others."""
+    regions = torch.full((16,), 0.001)
+    for block, probability in blocks.items():
+        regions[block] = probability
+    grid = regions.reshape(4, 4).repeat_interleave(4, 0).repeat_interleave(4, 1)
+    return torch.logit(grid).expand(4, 16, 16)
+
+
+def blocks_of(scores: torch.Tensor) -> list[float]:
+    """The probability of each block of the first frame."""
+    return torch.sigmoid(scores[0, ::4, ::4]).flatten().tolist()
+
+
+def test_without_a_clue_scores_stay_as_they_are(samples):
+    scores = scores_of({5: 0.9, 6: 0.4})
+    clues = Clues(CLICKED, CLICKED)
+    assert _follow_image(scores, samples(4), clues, AreaBound(0.3), RefinementSettings(unseen=0.5)) is scores
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "level"),
+    [
+        ([0.9, 0.6, 0.3, 0.1], 0.25, 0.9),  # the first quarter reaches it
+        ([0.9, 0.6, 0.3, 0.1], 0.26, 0.6),
+        ([0.1, 0.6, 0.9, 0.3], 0.75, 0.3),  # in whatever order they stand
+        ([0.9, 0.6, 0.3, 0.1], 2.0, 0.1),
+        ([1.0, 0.6, 0.3, 0.0], 0.1, 0.98),  # kept away from 1
+        ([1.0, 0.6, 0.3, 0.0], 1.0, 0.02),  # and from 0
+    ],
+)
+def test_the_level_of_a_share_by_hand(values, share, level):
+    assert _level_of_share(torch.tensor([values]), torch.full((1, 4), 0.25), share) == pytest.approx(level)
+
+
+def test_the_level_counts_areas_and_is_one_for_the_whole_sequence():
+    values, areas = torch.tensor([[0.9, 0.2], [0.7, 0.6]]), torch.tensor([[0.125, 0.875], [0.5, 0.5]])
+    # 0.9 covers 1/16 of both frames together, 0.7 another quarter, 0.6 another.
+    assert [_level_of_share(values, areas, share) for share in (0.0625, 0.3125, 0.32)] == pytest.approx([0.9, 0.7, 0.6])
+
+
+@pytest.mark.parametrize(
+    ("unseen", "told", "marked"),
+    [
+        (1.0, 3 / 16, [5, 6, 7]),  # the unseen clicks alone
+        (0.0, 3 / 16, [5]),  # the network alone
+        (0.5, 4 / 16, [5, 6]),  # the root of 1/16 x 4/16 is 2/16
+        (1.0, 12 / 16, [5, 6, 7, 9]),  # no more than the bound of a quarter
+    ],
+)
+def test_the_amount_is_that_of_unseen_clicks_as_far_as_they_count(samples, unseen, told, marked):
+    # Shares are put a little below the sixteenths, so that rounding does not ask for one block more.
+    scores = scores_of({5: 0.9, 6: 0.4, 7: 0.3, 9: 0.2, 10: 0.1})
+    clues = Clues(CLICKED, CLICKED, unseen_share=told * 0.999)
+    moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), RefinementSettings(unseen=unseen))
+    probabilities = blocks_of(moved)
+    assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == marked
+
+
+def test_scores_move_as_a_whole_so_that_the_level_becomes_one_half(samples):
+    # At three blocks the level is 0.3: each logit moves up by log(7 / 3); the clicked block counts as sure.
+    clues = Clues(CLICKED, CLICKED, unseen_share=0.999 * 3 / 16)
+    scores = scores_of({5: 0.9, 6: 0.4, 7: 0.3})
+    moved = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings(unseen=1.0)))
+    assert moved[7] == pytest.approx(0.5)
+    assert math.log(moved[6] / (1 - moved[6])) == pytest.approx(math.log(0.4 / 0.6) + math.log(7 / 3), abs=1e-4)
+    assert moved[5] > 0.999
+
+
+def test_evened_out_values_replace_the_scores_and_keep_their_amount(samples):
+    seen = []
+
+    def swap(pooled: np.ndarray) -> np.ndarray:
+        """Blocks in the opposite order."""
+        seen.append(pooled)
+        return pooled[:, ::-1].copy()
+
+    scores = scores_of({5: 0.9, 6: 0.8, 7: 0.3})
+    clues = Clues(CLICKED, CLICKED, even_out=swap)
+    result = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings()))
+    # What is evened out is the probability of each superpixel, a clicked one's being 1.
+    np.testing.assert_allclose(seen[0][0, [4, 5, 6, 7]], [0.001, 1.0, 0.8, 0.3], rtol=1e-4)
+    # Two blocks were at one half or above, and two are: 10 for 5 and, at the level itself, 9 for 6.
+    assert [block for block in range(16) if result[block] >= 0.5 - 1e-5] == [9, 10]
+    assert result[9] == pytest.approx(0.5, abs=1e-5)
+
+
+def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
+    clicked = PointSet.from_rows([(0, 5, 6)])
+    carried = PointSet.from_rows([(0, 5, 6), (3, 13, 13)])
+    likely = torch.full((4, 16, 16), 0.02)
+    likely[0, 4:8, 4:8] = likely[3, 12:, 12:] = 0.95
+    settings = RefinementSettings(nearness=1.0, profile=0.0, doubt=0.1)
+    given = samples(4, clicked)
+    without = make_targets(likely, given, Clues(clicked, clicked), AreaBound(0.5), settings).probability
+    with_carried = make_targets(likely, given, Clues(clicked, carried), AreaBound(0.5), settings).probability
+    assert with_carried[3, 13, 13] > 0.5 > without[3, 13, 13]
+    assert with_carried[3, 13, 13] / with_carried[3, 2, 2] > without[3, 13, 13] / without[3, 2, 2]
+    torch.testing.assert_close(with_carried[0], without[0])

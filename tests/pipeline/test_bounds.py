@@ -3,18 +3,27 @@
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.learning.clicks import squared_steps
-from fewpoint.pipeline.bounds import FALLBACK, LARGEST, check_bound, estimate_bound
+from fewpoint.pipeline.bounds import (
+    FALLBACK,
+    LARGEST,
+    LARGEST_RAISED,
+    SMALLEST,
+    check_bound,
+    estimate_bound,
+    raise_bound,
+)
+
+SIZE = (100, 100)
 
 
-def make_scene(block: int = 5, n_frames: int = 6) -> tuple[ImageSequence, SuperpixelMap]:
+def make_blocks(block: int = 5, n_frames: int = 6) -> SuperpixelMap:
     """Frames of 100 x 100 pixels cut into square blocks."""
     index = np.arange(100) // block
     labels = (index[:, np.newaxis] * (index.max() + 1) + index).astype(np.int32)
-    frames = np.zeros((n_frames, 100, 100), np.uint8)
-    return ImageSequence.from_array(frames), SuperpixelMap(np.tile(labels, (n_frames, 1, 1)))
+    return SuperpixelMap(np.tile(labels, (n_frames, 1, 1)))
 
 
 def walk(step: int, n_frames: int = 6) -> PointSet:
@@ -23,7 +32,7 @@ def walk(step: int, n_frames: int = 6) -> PointSet:
 
 
 def test_a_bound_that_the_clicked_superpixels_fill_is_refused_with_both_shares():
-    _, superpixels = make_scene()
+    superpixels = make_blocks()
     points = PointSet.from_rows([(0, 2, 2), (0, 50, 50)])  # two of 400 superpixels
     with pytest.raises(InputError, match=r"may cover 0.005 of a frame.*already cover 0.005; give a larger --max-frac"):
         check_bound(AreaBound(0.005), superpixels, points)
@@ -31,37 +40,57 @@ def test_a_bound_that_the_clicked_superpixels_fill_is_refused_with_both_shares()
     assert check_bound(bound, superpixels, points) is bound
 
 
+def test_shares_are_of_the_whole_frame_where_only_a_part_of_it_is_cut():
+    # The superpixels fill a fifth of a frame: two of 400 cover 0.001 of it.
+    superpixels, points = make_blocks(), PointSet.from_rows([(0, 2, 2), (0, 50, 50)])
+    with pytest.raises(InputError, match=r"may cover 0.0009 of a frame.*already cover 0.001;"):
+        check_bound(AreaBound(0.0009), superpixels, points, share=0.2)
+    assert check_bound(AreaBound(0.0011), superpixels, points, share=0.2).fraction == 0.0011
+    # Four of 400 are twice as much.
+    assert raise_bound(AreaBound(0.0001), superpixels, points, share=0.2).fraction == pytest.approx(0.002)
+
+
 def test_the_estimate_is_three_times_the_disc_that_the_steps_span():
     # Steps of 5 pixels: 3 * pi * 25 of 10 000 pixels.
-    bound = estimate_bound(*make_scene(), walk(1))
+    bound = estimate_bound(SIZE, walk(1))
     assert bound.fraction == pytest.approx(3 * np.pi * 25 / 10_000)
     assert bound.origin == "estimated as 2.4% of a frame from how far the points lie apart"
+    assert estimate_bound((200, 100), walk(1)).fraction == pytest.approx(bound.fraction / 2)
 
 
-def test_the_estimate_is_four_superpixels_at_least_and_half_a_frame_at_most():
+def test_the_estimate_is_half_a_frame_at_most_and_never_nothing():
     still = PointSet.from_rows([(t, 10, 10) for t in range(6)])
-    assert estimate_bound(*make_scene(), still).fraction == 4 / 400
-    assert estimate_bound(*make_scene(), walk(15)).fraction == LARGEST
-
-
-def test_the_estimate_is_twice_what_the_clicks_cover_at_least():
-    # Six clicks on six of 400 superpixels of every frame: 0.015; their mean does not move.
-    rows = [(t, 2 + 5 * row, 2) for t in range(6) for row in range(6)]
-    assert estimate_bound(*make_scene(), PointSet.from_rows(rows)).fraction == pytest.approx(2 * 6 / 400)
+    assert estimate_bound(SIZE, still).fraction == SMALLEST
+    assert estimate_bound(SIZE, walk(15)).fraction == LARGEST
 
 
 @pytest.mark.parametrize("n_frames", [1, 2, 4])
 def test_with_fewer_than_four_steps_a_tenth_is_assumed_and_said(n_frames):
-    bound = estimate_bound(*make_scene(), walk(1, n_frames))
+    bound = estimate_bound(SIZE, walk(1, n_frames))
     assert bound.fraction == FALLBACK
     assert bound.origin.startswith("assumed to be 10.0% of a frame")
     assert "--max-fraction" in bound.origin
 
 
+def test_an_estimate_is_raised_to_four_superpixels_and_says_so():
+    raised = raise_bound(AreaBound(SMALLEST, "estimated"), make_blocks(), PointSet.from_rows([(0, 10, 10)]))
+    assert raised == AreaBound(4 / 400, "estimated; raised to 1.0%, the least that superpixels allow")
+
+
+def test_an_estimate_is_raised_to_twice_what_the_clicks_cover():
+    # Six clicks on six of 400 superpixels of every frame: 0.015.
+    rows = [(t, 2 + 5 * row, 2) for t in range(6) for row in range(6)]
+    assert raise_bound(AreaBound(0.01), make_blocks(), PointSet.from_rows(rows)).fraction == pytest.approx(2 * 6 / 400)
+
+
+def test_an_estimate_that_is_large_enough_stays():
+    bound = AreaBound(0.2, "estimated")
+    assert raise_bound(bound, make_blocks(), walk(1)) is bound
+
+
 @pytest.mark.parametrize("block", [50, 100])
-@pytest.mark.parametrize("n_frames", [1, 6])
-def test_a_bound_is_found_even_where_superpixels_are_as_large_as_the_frame(block, n_frames):
-    assert estimate_bound(*make_scene(block), walk(1, n_frames)).fraction == LARGEST
+def test_a_bound_is_found_even_where_superpixels_are_as_large_as_the_frame(block):
+    assert raise_bound(AreaBound(0.1), make_blocks(block), walk(1)).fraction == LARGEST_RAISED
 
 
 def test_steps_run_between_the_mean_points_of_neighbouring_clicked_frames():

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from fewpoint.errors import SettingsError
+from fewpoint.learning.unseen import GROUPS
 from fewpoint.models.settings import NetworkSettings
 from fewpoint.pipeline.config import (
     PAPER,
@@ -53,12 +54,25 @@ def test_the_defaults_are_the_methods_numbers():
     assert found == expected
 
 
-def test_auto_is_paper_on_cuda_and_fast_elsewhere():
-    assert preset("auto", "cuda") is PRESETS["paper"]
+def test_the_paper_knows_nothing_of_what_was_added_to_it():
+    assert (PAPER.clicks.carry, PAPER.clicks.focus) == (0, 0)
+    assert not (PAPER.training.mirrors or PAPER.diffusion.enabled)
+    assert (PAPER.refinement.rounds, PAPER.refinement.unseen) == (0, 0)
+
+
+def test_auto_is_accurate_on_cuda_and_fast_elsewhere():
+    assert preset("auto", "cuda") is PRESETS["accurate"]
     assert preset("auto", "cpu") is preset("auto", "mps") is PRESETS["fast"]
-    assert preset("fast") != preset("paper")
-    with pytest.raises(SettingsError, match="one of auto, fast, paper, got slow"):
+    with pytest.raises(SettingsError, match="one of auto, accurate, fast, paper, got slow"):
         preset("slow")
+
+
+def test_fast_is_accurate_with_one_network_a_round():
+    accurate = as_table(preset("accurate"))
+    accurate["refinement"] |= {"networks": 1, "round_networks": 1}
+    assert as_table(preset("fast")) == accurate
+    # Three networks, so that each click is left out by one of them.
+    assert preset("accurate").refinement.networks == GROUPS
 
 
 @pytest.mark.parametrize(
@@ -147,6 +161,11 @@ def test_a_value_of_the_wrong_type_is_refused_with_what_was_wanted(key, value, w
         ("training.batch=0", "training.batch must be 1 or more, got 0"),
         ("priors.gamma=nan", "priors.gamma must be above 0, got nan"),
         ("phases.warmup_rate=-1", "phases.warmup_rate must be above 0"),
+        ("clicks.carry=-1", "clicks.carry must be 0 or more, got -1"),
+        ("clicks.focus=0.5", "clicks.focus must be 0 or at least 1 and finite, got 0.5"),
+        ("clicks.focus=inf", "clicks.focus must be 0 or at least 1 and finite, got inf"),
+        ("refinement.unseen=2", "refinement.unseen must be between 0 and 1, got 2"),
+        ("diffusion.pull=0", "diffusion.pull must be above 0 and finite, got 0"),
     ],
 )
 def test_a_value_without_meaning_is_refused(assignment, fragment):

@@ -1,16 +1,32 @@
 """The networks of a run, one after another."""
 
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import EpochFinished, EpochPredicted, EpochRecord, PriorEstimate, PriorHistory, SuperpixelMap
+from fewpoint.core import (
+    AreaBound,
+    EpochFinished,
+    EpochPredicted,
+    EpochRecord,
+    ImageSequence,
+    PointSet,
+    PriorEstimate,
+    PriorHistory,
+    SuperpixelMap,
+    ignore,
+)
+from fewpoint.learning.targets import Clues
+from fewpoint.learning.unseen import CENTRED
+from fewpoint.pipeline import members as members_module
 from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.members import (
     Learnt,
     Member,
+    Rounds,
     count_epochs,
     estimate_priors,
     join_histories,
@@ -22,6 +38,7 @@ from fewpoint.pipeline.members import (
 )
 from fewpoint.pipeline.run import run_task
 from fewpoint.pipeline.stages import prepare_samples
+from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
 
 RECORD = EpochRecord(1, "warm-up", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
@@ -54,7 +71,8 @@ def halves():
     """Samples of five frames cut into a left and a right superpixel."""
     labels = np.zeros((5, 40, 48), np.int32)
     labels[:, :, 24:] = 1
-    return prepare_samples(make_task(), SuperpixelMap(labels), torch.device("cpu"))
+    task = make_task()
+    return prepare_samples(task, SuperpixelMap(labels), task.points, torch.device("cpu"))
 
 
 def test_members_are_planned_round_by_round_with_seeds_of_their_own():
@@ -149,3 +167,52 @@ def test_joined_histories_are_as_long_as_their_parts():
 def test_the_epoch_that_one_member_selected_is_that_of_the_run(selected, expected):
     first, second = (make_history(3, epoch) for epoch in selected)
     assert join_histories([first, second]).selected_epoch == expected
+
+
+TELLING = override_from_text(SEVERAL, ["refinement.networks=3", "refinement.unseen=1"])
+
+
+@pytest.fixture
+def clicked_halves():
+    """Twelve frames of a left and a right superpixel, the left one clicked on each, and a task for them."""
+    labels = np.zeros((12, 40, 48), np.int32)
+    labels[:, :, 24:] = 1
+    frames = np.random.default_rng(0).integers(0, 255, labels.shape).astype(np.uint8)
+    points = PointSet.from_rows([(frame, 20, 5) for frame in range(12)])
+    task = Task(ImageSequence.from_array(frames), points, AreaBound(0.9), TELLING, device="cpu")
+    return task, prepare_samples(task, SuperpixelMap(labels), points, torch.device("cpu"))
+
+
+def test_each_network_from_the_points_leaves_a_third_of_the_clicks_out_and_no_later_one(clicked_halves):
+    task, samples = clicked_halves
+    rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
+    learnt_from = [rounds._samples_of(Member(0, number, 0)).positive[:, 0] for number in range(3)]
+    # Stretches of three frames: each click is learnt from by two networks of three.
+    assert learnt_from[0].tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0]
+    assert sum(learnt_from).tolist() == [2] * 12
+    assert rounds._samples_of(Member(1, 0, 0)) is samples
+
+
+@pytest.mark.parametrize("assignment", ["refinement.unseen=0", "refinement.rounds=0"])
+def test_where_unseen_clicks_do_not_count_all_are_learnt_from(clicked_halves, assignment):
+    task, samples = clicked_halves
+    task = replace(task, settings=override_from_text(TELLING, [assignment]))
+    rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
+    assert rounds._samples_of(Member(0, 0, 0)) is samples
+
+
+def test_the_first_further_round_is_told_the_size_by_unseen_clicks_and_later_ones_are_not(clicked_halves, monkeypatch):
+    task, samples = clicked_halves
+    told = []
+
+    def spy(probabilities: torch.Tensor, samples: object, clues: Clues, *others: object) -> None:
+        told.append(clues.unseen_share)
+
+    monkeypatch.setattr(members_module, "make_targets", spy)
+    rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
+    left = np.where(samples.labels.numpy() == 0, 3.0, -9.0)
+    nothing = make_learnt(np.full(left.shape, -9.0))
+    # Two networks mark the left half and find all that they left out; the third finds nothing and says nothing.
+    rounds._make_targets([make_learnt(left), nothing, make_learnt(left)], from_points=True)
+    rounds._make_targets([make_learnt(left)], from_points=False)
+    assert told == [pytest.approx(CENTRED * 0.5), None]

@@ -75,7 +75,8 @@ def test_a_process_killed_from_outside_leaves_a_folder_that_another_finishes(fol
     code = (
         "import sys; from pathlib import Path; from pipeline.tiny_runs import run_into; run_into(Path(sys.argv[1]), '')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1])}
+    paths = [str(SCRIPT.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     folder = tmp_path / "run"
     with subprocess.Popen([sys.executable, "-c", code, folder], env=environment) as process:
         deadline = time.monotonic() + TIMEOUT_S

@@ -35,7 +35,7 @@ from fewpoint.pipeline.run import run_task, segment
 from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
 
-STAGES = ["superpixels", "learning", "prediction", "tracking", "report"]
+STAGES = ["superpixels", "learning", "prediction", "masks", "report"]
 SHORT = override_from_text(
     TINY, ["phases.warmup_epochs=1", "phases.estimation_epochs=1", "phases.final_epochs=1", "refinement.rounds=0"]
 )

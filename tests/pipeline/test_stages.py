@@ -5,9 +5,14 @@ import pytest
 import torch
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap
-from fewpoint.errors import InputError
 from fewpoint.pipeline.config import override, override_from_text
-from fewpoint.pipeline.stages import choose_masks, enlarge_maps, prepare_learning, prepare_samples, settle_bound
+from fewpoint.pipeline.stages import (
+    choose_masks,
+    enlarge_maps,
+    prepare_learning,
+    prepare_samples,
+    prepare_smoother,
+)
 from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
 
@@ -58,28 +63,71 @@ def test_absent_frames_have_empty_masks_even_where_a_path_could_cross_them(assig
     assert chosen[4:, 0].all() == (assignment != "tracking.prune=0.4")
 
 
-def test_the_bound_given_is_checked_and_a_missing_one_estimated():
-    superpixels, sequence = make_bands()
-    points = PointSet.from_rows([(0, 0, 0)])
-    with pytest.raises(InputError, match="larger --max-fraction"):
-        settle_bound(Task(sequence, points, AreaBound(0.3), TINY), superpixels)
-    given = AreaBound(0.4)
-    assert settle_bound(Task(sequence, points, given, TINY), superpixels) is given
-    assert settle_bound(Task(sequence, points, None, TINY), superpixels).origin.startswith("assumed")
+def make_halves(right: int, *assignments: str) -> tuple[Task, SuperpixelMap]:
+    """Two frames, the first of two bands and the second of three; left of column 8 grey 50, on the right another."""
+    labels = np.zeros((2, 12, 12), np.int32)
+    labels[:, :, 8:] = 1
+    labels[1, :, 4:8], labels[1, :, 8:] = 1, 2
+    frames = np.full((2, 12, 12), 50, np.uint8)
+    frames[:, :, 8:] = right
+    settings = override_from_text(TINY, ["diffusion.enabled=true", *assignments])
+    task = Task(ImageSequence.from_array(frames), PointSet.from_rows([(0, 3, 3)]), AreaBound(0.5), settings)
+    return task, SuperpixelMap(labels)
+
+
+def test_nothing_is_evened_out_unless_the_settings_say_so():
+    task, superpixels = make_halves(200, "diffusion.enabled=false")
+    assert prepare_smoother(task, superpixels, task.points) is None
+
+
+def test_targets_are_evened_out_region_by_region_whatever_the_number_of_a_frame():
+    # A weak pull lets the click fill all that looks like it, on both frames, and nothing else.
+    task, superpixels = make_halves(200, "diffusion.pull=0.01", "diffusion.through_time=100", "diffusion.seed=1000")
+    smoother = prepare_smoother(task, superpixels, task.points)
+    evened = smoother.even_out(np.full((2, 3), 0.1, np.float32))
+    assert (evened.shape, evened.dtype) == ((2, 3), np.float32)
+    assert (evened[0, 0], *evened[1, :2]) == pytest.approx((1, 1, 1), abs=0.05)
+    assert max(evened[0, 1], evened[1, 2]) < 0.5
+    assert evened[0, 2] == 0  # the first frame has no third region
+
+
+def test_masks_are_those_of_probabilities_evened_out_with_the_last_pull():
+    maps = np.full((2, 12, 12), 0.7, np.float16)
+    maps[1, :, :4] = 0.4  # looks like the 0.7 around it
+    maps[:, :, 8:] = 0.3
+    task, superpixels = make_halves(200, "tracking.enabled=false")
+    smoother = prepare_smoother(task, superpixels, task.points)
+    plain = choose_masks(task, superpixels, ProbabilityMaps(maps))
+    evened = choose_masks(task, superpixels, ProbabilityMaps(maps), smoother)
+    assert plain[:, 0, ::4].tolist() == [[True, True, False], [False, True, False]]
+    assert evened[:, 0, ::4].tolist() == [[True, True, False], [True, True, False]]
+    kept, _ = make_halves(200, "tracking.enabled=false", "diffusion.last_pull=1000", "diffusion.through_time=0")
+    held = prepare_smoother(kept, superpixels, kept.points)
+    np.testing.assert_array_equal(choose_masks(kept, superpixels, ProbabilityMaps(maps), held), plain)
+
+
+def test_carried_points_are_seeds_of_the_evening_out_but_only_clicks_are_sure_of_their_place():
+    task, superpixels = make_halves(200, "tracking.enabled=false")
+    carried = PointSet.from_rows([(0, 3, 3), (1, 3, 10)])
+    assert prepare_smoother(task, superpixels, carried).seeds.tolist() == [0, 4]
+    nothing = ProbabilityMaps(np.zeros((2, 12, 12), np.float16))
+    weak, _ = make_halves(200, "tracking.enabled=false", "diffusion.seed=0", "diffusion.through_time=0")
+    masks = choose_masks(weak, superpixels, nothing, prepare_smoother(weak, superpixels, carried))
+    assert masks[:, 0, ::4].tolist() == [[True, True, False], [False, False, False]]
 
 
 @pytest.mark.parametrize(("head_prior", "expected"), [("0", 0.125), ("0.01", 0.01)])
 def test_the_head_starts_at_half_the_bound_or_where_it_is_told(head_prior, expected):
     task = make_task(override(TINY, "network.head_prior", head_prior))
     superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
-    learning = prepare_learning(task, prepare_samples(task, superpixels, CPU), AreaBound(0.25), 0)
+    learning = prepare_learning(task, prepare_samples(task, superpixels, task.points, CPU), 0)
     assert torch.sigmoid(learning.trainer.network.head.bias).item() == pytest.approx(expected)
 
 
 def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
     task = make_task(absent=(1, 4))
     superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
-    samples = prepare_samples(task, superpixels, CPU)
+    samples = prepare_samples(task, superpixels, task.points, CPU)
     logits = np.zeros((5, *samples.size.padded), np.float16)
     maps = enlarge_maps([logits + 1, logits - 1], samples).values
     assert (maps.shape, maps.dtype) == ((5, 40, 48), np.float16)
@@ -90,10 +138,10 @@ def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
 
 def test_the_seed_decides_the_first_weights():
     task = make_task()
-    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), CPU)
+    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
 
     def head(seed: int) -> torch.Tensor:
-        return prepare_learning(task, samples, AreaBound(0.25), seed).trainer.network.head.weight
+        return prepare_learning(task, samples, seed).trainer.network.head.weight
 
     assert torch.equal(head(3), head(3))
     assert not torch.equal(head(3), head(4))

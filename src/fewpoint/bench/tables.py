@@ -148,7 +148,7 @@ def _build_table(group: tuple[str, str, str], rows: list[Row]) -> Table:
 
 
 def _split_methods(rows: list[Row]) -> Iterable[list[Row]]:
-    """The rows of each method, and after those of one that tracks the same rows with their untracked scores."""
+    """The rows of each method, and after those of one that tracks or evens out the same with their untracked scores."""
     for method in dict.fromkeys(row.method for row in rows):
         members = [row for row in rows if row.method == method]
         yield members

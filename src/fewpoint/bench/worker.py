@@ -89,7 +89,7 @@ def run_cell(order: CellOrder) -> None:
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
     settings = find_settings(order.method, changes)
     if settings is not None and (settings.tracking.enabled or settings.diffusion.enabled):
-        masks = leave_out_tracking(result, case, settings, epochs.superpixels)
+        masks = leave_out_last_step(result, case, settings, epochs.superpixels)
         measurement = _add_untracked(measurement, masks, case.truth)
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -136,8 +136,8 @@ def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, secon
     )
 
 
-def leave_out_tracking(result: Segmentation, case: Case, settings: Settings, superpixels: SuperpixelMap) -> np.ndarray:
-    """(T, H, W) bool masks that the same run would have given with tracking.enabled = false."""
+def leave_out_last_step(result: Segmentation, case: Case, settings: Settings, superpixels: SuperpixelMap) -> np.ndarray:
+    """(T, H, W) bool masks that the same run would have given without its last step: neither evened out nor tracked."""
     from fewpoint.pipeline.stages import choose_masks  # loads torch
     from fewpoint.pipeline.task import Task
 

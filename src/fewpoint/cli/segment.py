@@ -63,7 +63,9 @@ LargestBox = Annotated[
         help="Instead: a box round the object on the frame where it is largest. With neither, a bound is estimated.",
     ),
 ]
-Preset = Annotated[PresetName, typer.Option("--preset", help="paper needs a GPU to be bearable; auto picks by device.")]
+Preset = Annotated[
+    PresetName, typer.Option("--preset", help="auto is accurate on CUDA and fast elsewhere; paper needs a GPU.")
+]
 Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same masks on a CPU.")]
 Assignments = Annotated[

@@ -1,5 +1,6 @@
 """How the network learns, as values; free of torch so that the command line can show them."""
 
+import math
 from dataclasses import dataclass
 
 from fewpoint.errors import SettingsError
@@ -42,7 +43,8 @@ class ClickSettings:
 
     def __post_init__(self) -> None:
         require("clicks", "carry", self.carry >= 0, "0 or more", self.carry)
-        require("clicks", "focus", self.focus == 0 or self.focus >= 1, "0 or at least 1", self.focus)
+        focused = 1 <= self.focus < math.inf
+        require("clicks", "focus", self.focus == 0 or focused, "0 or at least 1 and finite", self.focus)
 
 
 @dataclass(frozen=True)

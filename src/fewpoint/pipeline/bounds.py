@@ -33,9 +33,12 @@ def estimate_bound(size: tuple[int, int], points: PointSet) -> AreaBound:
     return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
 
 
-def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet) -> AreaBound:
-    """Raise InputError where the clicked superpixels alone already fill the bound."""
-    covered = share_of_points(superpixels, points)
+def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, share: float = 1.0) -> AreaBound:
+    """Raise InputError where the clicked superpixels alone already fill the bound.
+
+    share: of the frame, that is cut into superpixels.
+    """
+    covered = share * share_of_points(superpixels, points)
     if bound.fraction <= covered:
         raise InputError(
             f"the object may cover {bound.fraction:.4g} of a frame, but the superpixels under the points already cover "
@@ -44,7 +47,13 @@ def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet) 
     return bound
 
 
-def raise_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet) -> AreaBound:
-    """An estimated bound, at least twice what the clicked superpixels cover and a few superpixels large."""
+def raise_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, share: float = 1.0) -> AreaBound:
+    """An estimated bound, at least twice what the clicked superpixels cover and a few superpixels large.
+
+    share: of the frame, that is cut into superpixels.
+    """
     least = max(2 * share_of_points(superpixels, points), SMALLEST_SUPERPIXELS / superpixels.counts.max())
-    return AreaBound(min(max(bound.fraction, least), LARGEST_RAISED), bound.origin)
+    least = share * min(least, LARGEST_RAISED)
+    if bound.fraction >= least:
+        return bound
+    return AreaBound(least, f"{bound.origin}; raised to {least:.1%}, the least that superpixels allow")

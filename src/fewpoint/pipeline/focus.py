@@ -67,17 +67,22 @@ class Focus:
         """Of the frame's area."""
         return (self.bottom - self.top) * (self.right - self.left) / (self.full[0] * self.full[1])
 
-    def narrow(self, task: Task, bound: AreaBound) -> Task:
-        """The same task inside the box."""
+    def narrow(self, task: Task) -> Task:
+        """The same task inside the box; its bound is still that of whole frames."""
         if self.whole:
-            return replace(task, bound=bound)
+            return task
         frames = task.sequence.frames[:, self.top : self.bottom, self.left : self.right]
         points = PointSet(task.points.coordinates - [0, self.top, self.left], task.points.absent)
-        inside = AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
-        return replace(task, sequence=replace(task.sequence, frames=frames), points=points, bound=inside)
+        return replace(task, sequence=replace(task.sequence, frames=frames), points=points)
+
+    def narrow_bound(self, bound: AreaBound) -> AreaBound:
+        """The bound as a share of the box."""
+        if self.whole:
+            return bound
+        return AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
 
     def widen(self, result: Segmentation, bound: AreaBound) -> Segmentation:
-        """A result inside the box as one of whole frames, empty outside."""
+        """A result inside the box as one of whole frames, empty outside, with their bound."""
         if self.whole:
             return result
         return replace(

@@ -63,7 +63,7 @@ def segment(
 
 
 def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
-    """Superpixels, bound, learning, prediction, tracking; in a folder, finished stages are kept and taken up again."""
+    """Focus, superpixels, learning, prediction, masks; in a folder, finished stages are kept and taken up again."""
     with cpu_threads(task.settings.training.threads):
         return _run_stages(task, folder, listener)
 
@@ -71,36 +71,27 @@ def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = i
 def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Segmentation:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
-    bound = _settle_bound(task, listener)
+    bound = estimate_bound(task.sequence.size, task.points) if task.bound is None else task.bound
     focus = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
-    inside = focus.narrow(task, bound)
-    settle = raise_bound if task.bound is None else check_bound
-    result = focus.widen(_run_inside(inside, folder, focus.tell(listener), log, settle), bound)
+    inside, told = focus.narrow(task), focus.tell(listener)
+    superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
+    told(SuperpixelsReady(superpixels))
+    if task.bound is None:
+        bound = raise_bound(bound, superpixels, inside.points, focus.share)
+        listener(Message(f"bound: {bound.origin}"))
+    else:
+        check_bound(bound, superpixels, inside.points, focus.share)
+    inside = replace(inside, bound=focus.narrow_bound(bound))
+    result = focus.widen(_run_inside(inside, superpixels, folder, told, log), bound)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
     return result
 
 
-def _settle_bound(task: Task, listener: Listener) -> AreaBound:
-    """The user's bound, or an estimate of it."""
-    if task.bound is not None:
-        return task.bound
-    bound = estimate_bound(task.sequence.size, task.points)
-    listener(Message(f"bound: {bound.origin}"))
-    return bound
-
-
 def _run_inside(
-    task: Task,
-    folder: RunFolder | None,
-    listener: Listener,
-    log: "StageLog",
-    settle: Callable[[AreaBound, SuperpixelMap, PointSet], AreaBound],
+    task: Task, superpixels: SuperpixelMap, folder: RunFolder | None, listener: Listener, log: "StageLog"
 ) -> Segmentation:
-    """All stages on the part of the frames that matters."""
-    superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(task, folder, listener))
-    listener(SuperpixelsReady(superpixels))
-    task = replace(task, bound=settle(task.bound, superpixels, task.points))
+    """From superpixels to masks, on the part of the frames that matters."""
     carried = carry_points(task.sequence, task.points, task.settings.clicks.carry)
     smoother = stages.prepare_smoother(task, superpixels, carried)
     samples = stages.prepare_samples(task, superpixels, carried, choose_device(task.device))

@@ -1,0 +1,151 @@
+"""Points carried along known motion, and not where there is nothing to follow."""
+
+import numpy as np
+import pytest
+
+from fewpoint.core import ImageSequence, PointSet
+from fewpoint.learning import motion
+from fewpoint.learning.motion import WORKING_SIDE, carry_points
+
+SIDE = 64
+
+
+def smooth_noise(shape: tuple[int, int], seed: int, scale: float = 1.5) -> np.ndarray:
+    """Grain of a few pixels, 0 … 255: a texture that is found again and cannot be taken for another."""
+    from scipy.ndimage import gaussian_filter
+
+    noise = gaussian_filter(np.random.default_rng(seed).standard_normal(shape), scale)
+    return 255 * (noise - noise.min()) / np.ptp(noise)
+
+
+def slide(steps: list[tuple[int, int]], side: int = SIDE) -> ImageSequence:
+    """One textured plane that moves by (rows, columns) from each frame to the next."""
+    plane, margin = smooth_noise((3 * side, 3 * side), seed=0), side
+    places = np.cumsum([(0, 0), *steps], axis=0)
+    frames = [plane[margin - y : margin - y + side, margin - x : margin - x + side] for y, x in places]
+    return ImageSequence.from_array(np.stack(frames).astype(np.uint8))
+
+
+def carried(sequence: ImageSequence, points: PointSet, frames: int) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in carry_points(sequence, points, frames).coordinates.tolist()]
+
+
+def test_a_point_follows_its_patch_by_known_steps_into_past_and_future():
+    sequence = slide([(1, 2), (3, 0), (-2, 4), (0, -5)])
+    points = PointSet.from_rows([(2, 30, 30)])
+    expected = [(0, 26, 28), (1, 27, 30), (2, 30, 30), (3, 28, 34), (4, 28, 29)]
+    assert carried(sequence, points, 2) == expected
+    assert carried(sequence, points, 1) == expected[1:4]
+
+
+def test_a_patch_moves_over_ground_that_stays():
+    ground, patch = smooth_noise((SIDE, SIDE), 1), smooth_noise((17, 17), 2)
+    frames = np.stack([ground] * 3)
+    for frame, (y, x) in enumerate([(20, 20), (23, 22), (26, 24)]):
+        frames[frame, y : y + 17, x : x + 17] = patch
+    sequence = ImageSequence.from_array(frames.astype(np.uint8))
+    assert carried(sequence, PointSet.from_rows([(0, 28, 28)]), 2) == [(0, 28, 28), (1, 31, 30), (2, 34, 32)]
+    assert carried(sequence, PointSet.from_rows([(0, 55, 8)]), 2) == [(0, 55, 8), (1, 55, 8), (2, 55, 8)]
+
+
+def test_what_is_hidden_is_lost_and_not_found_behind_it():
+    sequence = slide([(1, 1)] * 3)
+    frames = sequence.frames.copy()
+    frames[2] = smooth_noise((SIDE, SIDE), 3)[..., np.newaxis]
+    hidden = ImageSequence.from_array(frames)
+    assert carried(hidden, PointSet.from_rows([(0, 30, 30)]), 3) == [(0, 30, 30), (1, 31, 31)]
+
+
+def test_what_looks_alike_but_was_elsewhere_before_is_not_taken_for_it(monkeypatch):
+    # The patch is hidden on the next frame; its like, fifteen pixels to the right, was there all along.
+    patch, other = (smooth_noise((15, 15), seed, 1.0) for seed in (4, 5))
+    frames = np.stack([smooth_noise((128, 128), 6)] * 2)
+    frames[:, 53:68, 58:73] = 0.8 * patch + 0.2 * other
+    frames[0, 53:68, 43:58] = patch
+    frames[1, 53:68, 43:58] = smooth_noise((15, 15), 7, 1.0)
+    sequence, points = ImageSequence.from_array(frames.astype(np.uint8)), PointSet.from_rows([(0, 60, 50)])
+    assert carried(sequence, points, 1) == [(0, 60, 50)]
+    monkeypatch.setattr(motion, "RETURN", 99)  # it is the way back that tells
+    assert carried(sequence, points, 1) == [(0, 60, 50), (1, 60, 65)]
+
+
+def test_a_step_beyond_the_reach_is_not_guessed():
+    # The reach is 0.12 of 64 pixels: 8.
+    assert carried(slide([(0, 8)]), PointSet.from_rows([(0, 30, 30)]), 1) == [(0, 30, 30), (1, 30, 38)]
+    assert carried(slide([(0, 14)]), PointSet.from_rows([(0, 30, 30)]), 1) == [(0, 30, 30)]
+
+
+def test_what_leaves_the_frame_is_not_carried_outside_of_it():
+    sequence = slide([(0, 6)] * 3)
+    rows = carried(sequence, PointSet.from_rows([(0, 30, 50)]), 3)
+    assert set(rows) <= {(0, 30, 50), (1, 30, 56), (2, 30, 62)}
+    assert (1, 30, 56) in rows
+
+
+def test_noise_of_its_own_on_every_frame_carries_nothing():
+    frames = np.random.default_rng(0).integers(0, 256, (5, SIDE, SIDE)).astype(np.uint8)
+    points = PointSet.from_rows([(2, y, x) for y in (10, 32, 50) for x in (10, 32, 50)])
+    assert len(carry_points(ImageSequence.from_array(frames), points, 2)) == len(points)
+
+
+def test_even_frames_carry_nothing():
+    flat = ImageSequence.from_array(np.full((4, 32, 32), 90, np.uint8))
+    points = PointSet.from_rows([(1, 16, 16)])
+    np.testing.assert_array_equal(carry_points(flat, points, 3).coordinates, points.coordinates)
+
+
+def test_absent_frames_get_no_point_and_let_none_through():
+    sequence = slide([(0, 1)] * 4)
+    points = PointSet.from_rows([(0, 30, 30)], absent=[2])
+    result = carry_points(sequence, points, 4)
+    assert result.frames.tolist() == [0, 1]
+    assert result.absent == (2,)
+
+
+@pytest.mark.parametrize(
+    ("clicked", "last"),
+    [
+        ([0], 1),  # a single click has no gap
+        ([0, 1, 2], 3),
+        ([0, 4], 6),  # three frames between: one more
+        ([0, 10], 10),  # nine frames between: four more, so that the clicks meet in the middle
+    ],
+)
+def test_where_clicks_are_sparse_they_reach_half_the_gap_further(clicked, last):
+    points = PointSet.from_rows([(frame, 30, 30 + frame) for frame in clicked])
+    result = carry_points(slide([(0, 1)] * 10), points, 1)
+    assert result.coordinates.tolist() == [[frame, 30, 30 + frame] for frame in range(last + 1)]
+
+
+def test_clicks_stay_and_a_carried_point_that_meets_one_counts_once():
+    sequence = slide([(2, 0)] * 2)
+    points = PointSet.from_rows([(0, 30, 30), (1, 32, 30), (1, 10, 50)])
+    rows = carried(sequence, points, 1)
+    assert rows == [(0, 8, 50), (0, 30, 30), (1, 10, 50), (1, 32, 30), (2, 12, 50), (2, 34, 30)]
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+def test_frames_larger_than_the_working_side_are_followed_at_their_own_scale(factor):
+    # Blown up by a whole factor, so that one working pixel is factor x factor of the input's.
+    small = slide([(4, -6), (2, 5)], WORKING_SIDE)
+    large = ImageSequence.from_array(small.frames.repeat(factor, axis=1).repeat(factor, axis=2))
+    start = (90 * factor + 1, 90 * factor + 1)
+    rows = np.array(carried(large, PointSet.from_rows([(0, *start)]), 2))
+    expected = np.array([(0, 90, 90), (1, 94, 84), (2, 96, 89)])
+    assert rows[:, 0].tolist() == [0, 1, 2]
+    # To within the working pixel, whose middle a point is given.
+    assert np.abs(rows[:, 1:] - (expected[:, 1:] + 0.5) * factor + 0.5).max() <= factor / 2
+
+
+def test_with_no_frames_to_carry_or_none_to_carry_to_the_points_stay_as_they_are():
+    points = PointSet.from_rows([(0, 30, 30)])
+    assert carry_points(slide([(0, 1)]), points, 0) is points
+    assert carry_points(slide([]), points, 3) is points
+
+
+def test_colour_and_bit_depth_do_not_matter():
+    grey = slide([(1, 2), (3, 0)])
+    points = PointSet.from_rows([(0, 30, 30)])
+    colour = ImageSequence.from_array(grey.frames.repeat(3, axis=-1))
+    deep = ImageSequence.from_array(grey.frames.astype(np.uint16) * 100)
+    assert carried(grey, points, 2) == carried(colour, points, 2) == carried(deep, points, 2)

@@ -163,27 +163,27 @@ def test_the_level_counts_areas_and_is_one_for_the_whole_sequence():
     ("unseen", "told", "marked"),
     [
         (1.0, 3 / 16, [5, 6, 7]),  # the unseen clicks alone
-        (0.0, 3 / 16, [5]),  # the network alone
-        (0.5, 4 / 16, [5, 6]),  # the root of 1/16 x 4/16 is 2/16
-        (1.0, 12 / 16, [5, 6, 7, 9]),  # no more than the bound of a quarter
+        (0.0, 3 / 16, [5, 6, 7, 9]),  # the network alone
+        (0.5, 1 / 16, [5, 6]),  # the root of 4/16 x 1/16 is 2/16
+        (1.0, 12 / 16, [5, 6, 7, 9]),  # they never make the object larger
     ],
 )
 def test_the_amount_is_that_of_unseen_clicks_as_far_as_they_count(samples, unseen, told, marked):
     # Shares are put a little below the sixteenths, so that rounding does not ask for one block more.
-    scores = scores_of({5: 0.9, 6: 0.4, 7: 0.3, 9: 0.2, 10: 0.1})
-    clues = Clues(CLICKED, CLICKED, unseen_share=told * 0.999)
+    scores = scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1})
+    clues = Clues(CLICKED, CLICKED, unseen_share=told * 0.998)
     moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), RefinementSettings(unseen=unseen))
     probabilities = blocks_of(moved)
     assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == marked
 
 
 def test_scores_move_as_a_whole_so_that_the_level_becomes_one_half(samples):
-    # At three blocks the level is 0.3: each logit moves up by log(7 / 3); the clicked block counts as sure.
-    clues = Clues(CLICKED, CLICKED, unseen_share=0.999 * 3 / 16)
-    scores = scores_of({5: 0.9, 6: 0.4, 7: 0.3})
+    # At two blocks of three the level is 0.7: each logit moves down by log(7 / 3); the clicked block counts as sure.
+    clues = Clues(CLICKED, CLICKED, unseen_share=0.999 * 2 / 16)
+    scores = scores_of({5: 0.9, 6: 0.7, 7: 0.6})
     moved = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings(unseen=1.0)))
-    assert moved[7] == pytest.approx(0.5)
-    assert math.log(moved[6] / (1 - moved[6])) == pytest.approx(math.log(0.4 / 0.6) + math.log(7 / 3), abs=1e-4)
+    assert moved[6] == pytest.approx(0.5)
+    assert math.log(moved[7] / (1 - moved[7])) == pytest.approx(math.log(0.6 / 0.4) - math.log(7 / 3), abs=1e-4)
     assert moved[5] > 0.999
 
 

@@ -67,9 +67,10 @@ def test_auto_is_accurate_on_cuda_and_fast_elsewhere():
         preset("slow")
 
 
-def test_fast_is_accurate_with_one_network_a_round():
+def test_fast_is_accurate_with_fewer_networks_and_epochs():
     accurate = as_table(preset("accurate"))
-    accurate["refinement"] |= {"networks": 1, "round_networks": 1}
+    accurate["refinement"] |= {"networks": 2, "round_networks": 1, "round_epochs": 16}
+    accurate["phases"] |= {"warmup_epochs": 16}
     assert as_table(preset("fast")) == accurate
     # Three networks, so that each click is left out by one of them.
     assert preset("accurate").refinement.networks == GROUPS

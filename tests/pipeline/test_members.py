@@ -174,11 +174,11 @@ TELLING = override_from_text(SEVERAL, ["refinement.networks=3", "refinement.unse
 
 @pytest.fixture
 def clicked_halves():
-    """Twelve frames of a left and a right superpixel, the left one clicked on each, and a task for them."""
-    labels = np.zeros((12, 40, 48), np.int32)
+    """Eighteen frames of a left and a right superpixel, the left one clicked on each, and a task for them."""
+    labels = np.zeros((18, 40, 48), np.int32)
     labels[:, :, 24:] = 1
     frames = np.random.default_rng(0).integers(0, 255, labels.shape).astype(np.uint8)
-    points = PointSet.from_rows([(frame, 20, 5) for frame in range(12)])
+    points = PointSet.from_rows([(frame, 20, 5) for frame in range(18)])
     task = Task(ImageSequence.from_array(frames), points, AreaBound(0.9), TELLING, device="cpu")
     return task, prepare_samples(task, SuperpixelMap(labels), points, torch.device("cpu"))
 
@@ -188,8 +188,8 @@ def test_each_network_from_the_points_leaves_a_third_of_the_clicks_out_and_no_la
     rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
     learnt_from = [rounds._samples_of(Member(0, number, 0)).positive[:, 0] for number in range(3)]
     # Stretches of three frames: each click is learnt from by two networks of three.
-    assert learnt_from[0].tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0]
-    assert sum(learnt_from).tolist() == [2] * 12
+    assert learnt_from[0].tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    assert sum(learnt_from).tolist() == [2] * 18
     assert rounds._samples_of(Member(1, 0, 0)) is samples
 
 
@@ -212,7 +212,7 @@ def test_the_first_further_round_is_told_the_size_by_unseen_clicks_and_later_one
     rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
     left = np.where(samples.labels.numpy() == 0, 3.0, -9.0)
     nothing = make_learnt(np.full(left.shape, -9.0))
-    # Two networks mark the left half and find all that they left out; the third finds nothing and says nothing.
+    # Two networks mark the left half and find all that they left out, the third finds and marks nothing.
     rounds._make_targets([make_learnt(left), nothing, make_learnt(left)], from_points=True)
     rounds._make_targets([make_learnt(left)], from_points=False)
     assert told == [pytest.approx(CENTRED * 0.5), None]

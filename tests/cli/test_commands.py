@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import nibabel
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from commands import launch
 from fewpoint import __version__
 from fewpoint.cli.segment import DeviceName, PresetName
 from fewpoint.io.atomic import read_json
+from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.learning.devices import DEVICES
 from fewpoint.pipeline.config import PRESETS, as_table
@@ -49,6 +51,7 @@ def test_help_names_every_option_of_segment_and_no_box(call):
     text = call("segment", "--help").out
     options = [
         "points",
+        "axis",
         "out",
         "max-fraction",
         "largest-box",
@@ -79,7 +82,7 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert facts["version"] == __version__
     assert facts["presets"] == {name: as_table(settings) for name, settings in PRESETS.items()}
     assert set(facts["devices"]) == {*DEVICES}
-    assert len(facts["formats"]) == 5
+    assert len(facts["formats"]) == 6
 
 
 def test_info_for_people_shows_every_preset_and_format(call):
@@ -119,6 +122,26 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert manifest["identity"]["seed"] == 3
     assert manifest["result"]["frames"] == 6
     assert set(manifest["seconds"]) == {"superpixels", "learning", "prediction", "tracking", "report"}
+
+
+def test_a_volume_gives_masks_in_its_own_grid(case, call):
+    """The phantom as a volume whose frames are coronal, and its points in millimetres."""
+    frames = read_sequence(case.frames).frames[..., 0]
+    affine = np.array([[0, -0.5, 0, 9.0], [0, 0, 3, -8], [-0.5, 0, 0, 7], [0, 0, 0, 1]])
+    volume = nibabel.Nifti1Image(np.ascontiguousarray(frames.T), affine)
+    nibabel.save(volume, case.folder / "volume.nii.gz")
+    rows = np.loadtxt(case.points, delimiter=",", skiprows=1)[:, ::-1]
+    places = rows @ affine[:3, :3].T + affine[:3, 3]
+    case.points.write_text("ras_x,ras_y,ras_z\n" + "\n".join(f"{x},{y},{z}" for x, y, z in places))
+    outcome = call(*case.segment("--axis", "coronal", frames=case.folder / "volume.nii.gz"))
+    assert (outcome.code, outcome.out.count("masks.nii.gz")) == (0, 1)
+    written = nibabel.load(case.out / "masks.nii.gz")
+    assert written.header.get_data_dtype() == np.uint8
+    np.testing.assert_array_equal(written.affine, volume.affine)
+    np.testing.assert_array_equal(read_masks(case.out), np.asarray(written.dataobj).T)
+    assert read_masks(case.out)[tuple(rows[:, ::-1].astype(int).T)].all()
+    scores = json.loads(call("evaluate", case.out, case.out / "masks.nii.gz", "--json").out)
+    assert scores["f1"] == 1
 
 
 def test_a_finished_run_is_found_finished(case, call):

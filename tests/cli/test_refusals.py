@@ -67,14 +67,21 @@ def test_frames_of_differing_sizes_are_named_with_their_sizes(case, call):
         ("frame,y,x\n0,10,10\n1,9,9\n0,10,10\n", "frame 0, y 10, x 10 is a duplicate"),
         ("frame,y,x\n0,nan,10\n", "line 2: y must be a number, got nan"),
         ("frame,y,x\n0,10\n", "line 2: x must be a number, got nothing"),
-        ("t,row,col\n0,10,10\n", "the header must be frame,y,x, got t,row,col"),
-        ("0,10,10\n", "the header must be frame,y,x, got 0,10,10"),
+        ("t,row,col\n0,10,10\n", "got t,row,col"),
+        ("0,10,10\n", "got 0,10,10"),
         ("frame,y,x\n1,10,10\n1,absent\n", "frame 1"),
+        ("i,j,k\n1,10,10\n", "need an input that says where its voxels lie"),
     ],
 )
 def test_unusable_points_are_refused(case, call, text, fragment):
     case.points.write_text(text)
     assert_refused(call(*case.segment()), "points.csv", fragment)
+    assert not case.out.exists()
+
+
+def test_several_objects_are_refused_by_name(case, call):
+    case.points.write_text("frame,y,x,object\n0,10,10,liver\n1,20,20,spleen\n")
+    assert_refused(call(*case.segment()), "only one object can be segmented for now", "liver, spleen")
     assert not case.out.exists()
 
 

@@ -202,7 +202,7 @@ def test_a_folder_without_frames_says_what_was_looked_for(tmp_path):
 
 def test_an_unsupported_file_lists_what_is_supported(tmp_path):
     (tmp_path / "volume.mp4").write_bytes(b"1234")
-    assert_refused(tmp_path / "volume.mp4", "volume.mp4", ".tif, .tiff, .npy, .npz")
+    assert_refused(tmp_path / "volume.mp4", "volume.mp4", ".tif, .tiff, .npy, .npz, .nii, .nii.gz")
 
 
 def test_a_single_picture_asks_for_its_folder(tmp_path):
@@ -334,7 +334,7 @@ def test_the_hash_depends_on_pixels_shape_type_and_names_only(tmp_path):
 
 
 def test_every_format_has_a_description():
-    assert len(FORMATS) == 5
+    assert len(FORMATS) == 6
     assert all(FORMATS.values())
 
 

@@ -9,7 +9,9 @@ import typer
 
 MasksPath = Annotated[
     Path,
-    typer.Argument(metavar="MASKS", help="A run folder, a folder of mask images, a TIFF stack, an .npy or an .npz."),
+    typer.Argument(
+        metavar="MASKS", help="A run folder, a folder of mask images, a NIfTI volume, a TIFF stack, an .npy or an .npz."
+    ),
 ]
 TruthPath = Annotated[
     Path, typer.Argument(metavar="TRUTH", help="The same for the truth; pixels other than zero show the object.")

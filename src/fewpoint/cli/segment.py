@@ -21,6 +21,16 @@ class PresetName(StrEnum):
     PAPER = "paper"
 
 
+class AxisName(StrEnum):
+    AUTO = "auto"
+    FIRST = "0"
+    SECOND = "1"
+    THIRD = "2"
+    SAGITTAL = "sagittal"
+    CORONAL = "coronal"
+    AXIAL = "axial"
+
+
 class DeviceName(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
@@ -31,7 +41,8 @@ class DeviceName(StrEnum):
 InputPath = Annotated[
     Path,
     typer.Argument(
-        metavar="INPUT", help="The frames: a folder of PNG, JPEG or TIFF images, a TIFF stack, an .npy or an .npz."
+        metavar="INPUT",
+        help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI volume, a TIFF stack, an .npy or an .npz.",
     ),
 ]
 OutPath = Annotated[
@@ -42,9 +53,13 @@ PointsPath = Annotated[
     typer.Option(
         "--points",
         metavar="FILE",
-        help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; or a 2dlocs.csv. "
+        help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
+        "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; or a 2dlocs.csv. "
         "May be left out where INPUT comes with a 2dlocs.csv.",
     ),
+]
+Axis = Annotated[
+    AxisName, typer.Option("--axis", help="Axis along which a volume is cut; auto takes that of the widest spacing.")
 ]
 MaxFraction = Annotated[
     float | None,
@@ -80,6 +95,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     input_path: InputPath,
     out: OutPath,
     points_path: PointsPath = None,
+    axis: Axis = AxisName.AUTO,
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
     preset: Preset = PresetName.AUTO,
@@ -97,7 +113,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
 
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
     settings = build_settings(preset, device, config, changes)
-    sequence = read_sequence(input_path)
+    sequence = read_sequence(input_path, axis=axis)
     points = _read_points(input_path, points_path, sequence)
     bound = _read_bound(max_fraction, largest_box, sequence)
 
@@ -166,6 +182,8 @@ def _parse_box(text: str) -> list[int]:
 
 def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
     """Say what came out and where it lies."""
+    from fewpoint.io.masks import locate_masks
+
     summary = manifest["result"]
     if as_json:
         print(json.dumps({"out": str(folder), "seconds": manifest["seconds"], **summary}))
@@ -176,5 +194,5 @@ def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
-    print(f"masks:  {folder / 'masks'}")
+    print(f"masks:  {locate_masks(folder)}")
     print(f"report: {folder / 'report.html'}")

@@ -1,6 +1,7 @@
 """The nouns that flow through the program: frozen, self-checking, numpy only."""
 
 from fewpoint.core.bound import AreaBound
+from fewpoint.core.geometry import Geometry
 from fewpoint.core.history import EpochRecord, PriorEstimate, PriorHistory
 from fewpoint.core.points import PointSet
 from fewpoint.core.probabilities import ProbabilityMaps
@@ -8,12 +9,14 @@ from fewpoint.core.progress import EpochFinished, Listener, Message, StageFinish
 from fewpoint.core.segmentation import Segmentation
 from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
+from fewpoint.core.source import Source
 from fewpoint.core.superpixels import SuperpixelMap
 
 __all__ = [
     "AreaBound",
     "EpochFinished",
     "EpochRecord",
+    "Geometry",
     "ImageSequence",
     "Listener",
     "Message",
@@ -23,6 +26,7 @@ __all__ = [
     "ProbabilityMaps",
     "Segmentation",
     "Segmenter",
+    "Source",
     "StageFinished",
     "StageProgress",
     "StageStarted",

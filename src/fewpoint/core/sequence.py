@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core.geometry import Geometry
+from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
 PIXEL_TYPES = (np.uint8, np.uint16, np.float32)
@@ -15,6 +17,7 @@ class ImageSequence:
 
     frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map.
     names: one name a frame, used for the files written for it.
+    source: the file they were read from, None for frames made in memory.
 
     >>> ImageSequence.from_array(np.zeros((3, 4, 5), np.uint8)).shape
     (3, 4, 5, 1)
@@ -22,6 +25,7 @@ class ImageSequence:
 
     frames: np.ndarray
     names: tuple[str, ...]
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         if self.frames.ndim != 4 or 0 in self.frames.shape:
@@ -35,6 +39,8 @@ class ImageSequence:
             )
         if len(self.names) != len(self.frames):
             raise InputError(f"each frame needs one name: {len(self.frames)} frames, {len(self.names)} names")
+        if self.geometry is not None and self.geometry.frames_shape != self.shape[:3]:
+            raise InputError(f"frames must fit their geometry: {self.shape[:3]} and {self.geometry.shape}")
 
     @classmethod
     def from_array(cls, frames: np.ndarray) -> "ImageSequence":
@@ -53,6 +59,11 @@ class ImageSequence:
     def size(self) -> tuple[int, int]:
         """Height and width in pixels."""
         return self.frames.shape[1:3]
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Where the voxels lie, None for frames that have no place."""
+        return None if self.source is None else self.source.geometry
 
     def __len__(self) -> int:
         return len(self.frames)

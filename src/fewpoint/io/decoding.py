@@ -40,6 +40,15 @@ def explaining_read_errors(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {_one_line(error)}; {_remedy(error)}") from error
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the file's name before errors of what it holds."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
 def check_exists(path: Path) -> None:
     """Raise InputError where there is neither a file nor a folder."""
     with explaining_read_errors(path):

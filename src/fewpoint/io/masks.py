@@ -6,20 +6,29 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.errors import InputError, RunConflictError
+from fewpoint.io import nifti
 from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
 from fewpoint.io.stacks import read_stack
 
 MASKS_FOLDER = "masks"
 TRUTH_FOLDER = "ground_truth-frames"
+MASKS_FILES = {nifti.FORMAT: "masks.nii.gz"}
 
 
-def read_masks(path: str | Path) -> np.ndarray:
+def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
     """Read masks as (T, H, W) bool; a pixel that is not zero in any channel shows the object.
 
-    path: a run folder, a dataset folder, a folder of images, a TIFF stack, or a .npy or .npz.
+    path: a run folder, a dataset folder, a folder of images, a TIFF stack, a volume, or a .npy or .npz.
+    axis: along which a volume is cut, as in read_sequence.
     """
-    stack, _ = read_stack(Path(path), subfolders=(MASKS_FOLDER, TRUTH_FOLDER), key="masks")
-    return (stack != 0).any(axis=-1)
+    stack = read_stack(Path(path), inside=(MASKS_FOLDER, *MASKS_FILES.values(), TRUTH_FOLDER), key="masks", axis=axis)
+    return (stack.frames != 0).any(axis=-1)
+
+
+def locate_masks(folder: Path) -> Path:
+    """Where the masks of a run folder are."""
+    names = (MASKS_FOLDER, *MASKS_FILES.values())
+    return folder / next((name for name in names if (folder / name).exists()), MASKS_FOLDER)
 
 
 def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None:

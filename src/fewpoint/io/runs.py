@@ -2,7 +2,7 @@
 
 manifest.json        the run's identity, its state, whatever the run adds
 stages/              one artefact a stage, so that a killed run goes on where it stopped
-masks/<name>.png     the result, with probabilities.npz, priors.csv and history.csv
+masks/<name>.png     the result, or masks.nii.gz where the input was NIfTI; probabilities.npz, priors.csv, history.csv
 .lock                held while a process works here; the system lets go of it when the process dies
 """
 
@@ -17,9 +17,10 @@ import numpy as np
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.segmentation import Segmentation
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
+from fewpoint.io import nifti
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
 from fewpoint.io.decoding import load_array
-from fewpoint.io.masks import MASKS_FOLDER, write_masks
+from fewpoint.io.masks import MASKS_FILES, MASKS_FOLDER, write_masks
 from fewpoint.io.tables import write_history, write_priors
 
 if TYPE_CHECKING:
@@ -174,7 +175,11 @@ def write_result(segmentation: Segmentation, folder: Path) -> None:
     write_arrays(folder / PROBABILITIES_FILE, arrays)
     write_priors(segmentation.priors, folder / PRIORS_FILE)
     write_history(segmentation.history, folder / HISTORY_FILE)
-    write_masks(segmentation.masks, segmentation.names, folder / MASKS_FOLDER)
+    if segmentation.source is not None and segmentation.source.format == nifti.FORMAT:
+        file = folder / MASKS_FILES[nifti.FORMAT]
+        nifti.write_nifti(segmentation.masks.astype(np.uint8), segmentation.source, file)
+    else:
+        write_masks(segmentation.masks, segmentation.names, folder / MASKS_FOLDER)
 
 
 def load_probabilities(path: str | Path) -> ProbabilityMaps:

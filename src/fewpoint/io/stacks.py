@@ -1,7 +1,8 @@
-"""A file or a folder -> one (T, H, W, C) array with a name for each frame."""
+"""A file or a folder -> one stack of frames, each with its name."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,31 +10,54 @@ import numpy as np
 
 from fewpoint.core.sequence import numbered_names
 from fewpoint.errors import InputError
+from fewpoint.io import nifti
 from fewpoint.io.decoding import check_exists, decode_image, decode_tiff, explaining_read_errors, load_array
+from fewpoint.io.volumes import Stack, Volume, cut_volume
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg")
 TIFF_SUFFIXES = (".tif", ".tiff")
 NUMPY_SUFFIXES = (".npy", ".npz")
 FRAME_SUFFIXES = PICTURE_SUFFIXES + TIFF_SUFFIXES
+PICTURES, TIFF, NUMPY = "png", "tiff", "numpy"
+
+VOLUME_READERS: dict[tuple[str, ...], Callable[[Path], Volume]] = {nifti.SUFFIXES: nifti.read_nifti}
+VOLUME_SUFFIXES = tuple(suffix for suffixes in VOLUME_READERS for suffix in suffixes)
 
 
-def read_stack(path: Path, *, subfolders: tuple[str, ...], key: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Read all frames at a path, and their names.
+def read_stack(path: Path, *, inside: tuple[str, ...], key: str, axis: str = "auto") -> Stack:
+    """Read all frames at a path.
 
-    subfolders: folders inside `path` that hold the frames where `path` has one of them.
+    inside: folders and files to look for in a folder; the first that is there is read in its place.
     key: name of the array in a .npz that holds several.
+    axis: along which a volume is cut, one of AXIS_CHOICES.
     """
     check_exists(path)
     if path.is_dir():
-        return _read_folder(next((path / name for name in subfolders if (path / name).is_dir()), path))
+        path = next((path / name for name in inside if (path / name).exists()), path)
+    reader = _find_volume_reader(path)
+    if reader is not None:
+        stack = cut_volume(reader(path), axis)
+    elif axis != "auto":
+        raise InputError(f"--axis needs a volume such as NIfTI, {path} holds frames; leave it out")
+    else:
+        stack = _read_folder(path) if path.is_dir() else _read_file(path, key)
+    return replace(stack, frames=_to_native(stack.frames))
+
+
+def _find_volume_reader(path: Path) -> Callable[[Path], Volume] | None:
+    name = path.name.lower()
+    return next((reader for suffixes, reader in VOLUME_READERS.items() if name.endswith(suffixes)), None)
+
+
+def _read_file(path: Path, key: str) -> Stack:
     suffix = path.suffix.lower()
     if suffix in TIFF_SUFFIXES:
-        frames = decode_tiff(path)
+        frames, kind = decode_tiff(path), TIFF
     elif suffix in NUMPY_SUFFIXES:
-        frames = _check_array(load_array(path, key), path)
+        frames, kind = _check_array(load_array(path, key), path), NUMPY
     else:
         raise InputError(_describe_unsupported(path))
-    return _to_native(frames), numbered_names(len(frames))
+    return Stack(frames, numbered_names(len(frames)), kind)
 
 
 def natural_order(name: str) -> tuple[tuple[int | str, ...], str]:
@@ -59,7 +83,7 @@ def stack_frames(frames: Iterable[tuple[str, np.ndarray]], count: int) -> np.nda
     return stack
 
 
-def _read_folder(folder: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+def _read_folder(folder: Path) -> Stack:
     paths = _list_frames(folder)
     names = tuple(path.stem for path in paths)
     for earlier, later in pairwise(paths):
@@ -68,7 +92,7 @@ def _read_folder(folder: Path) -> tuple[np.ndarray, tuple[str, ...]]:
                 f"each frame needs its own name, but {folder} has {earlier.name} and {later.name}; remove one"
             )
     frames = stack_frames(((path.name, _decode_frame(path)) for path in paths), len(paths))
-    return _to_native(frames), names
+    return Stack(frames, names, PICTURES)
 
 
 def _list_frames(folder: Path) -> list[Path]:
@@ -134,5 +158,5 @@ def _describe_unsupported(path: Path) -> str:
         return f"{path} is one frame; give the folder that holds all frames"
     return (
         f"{path} is of no supported kind; give a folder of {', '.join(FRAME_SUFFIXES)} frames "
-        f"or a {', '.join(TIFF_SUFFIXES + NUMPY_SUFFIXES)} file"
+        f"or a {', '.join(TIFF_SUFFIXES + NUMPY_SUFFIXES + VOLUME_SUFFIXES)} file"
     )

@@ -76,7 +76,7 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("tracking", 0, lambda: _masks(task, superpixels, probabilities, folder))
     priors = estimate_priors(learnt, samples)
-    result = Segmentation(masks, probabilities, priors, history, bound, task.sequence.names)
+    result = Segmentation(masks, probabilities, priors, history, bound, task.sequence.names, task.sequence.source)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
     return result

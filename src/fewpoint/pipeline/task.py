@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fewpoint import __version__
 from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.errors import InputError
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.points import hash_points
 from fewpoint.io.runs import RunIdentity
@@ -30,6 +31,12 @@ class Task:
 
     def __post_init__(self) -> None:
         self.points.check_inside(len(self.sequence), self.sequence.size)
+        names = self.points.object_names
+        if len(names) > 1:
+            raise InputError(
+                f"only one object can be segmented for now, the points are on {len(names)}: {', '.join(names)}; "
+                "give each its own points file and run"
+            )
 
     def identity(self) -> RunIdentity:
         """What a run folder must hold to belong to this task; the device may change between starts."""

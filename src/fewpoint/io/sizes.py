@@ -1,0 +1,41 @@
+"""Refuse what a file declares but cannot hold, before memory is taken for it."""
+
+import math
+import os
+from pathlib import Path
+
+from fewpoint.errors import InputError
+
+DENSEST = 1100  # deflate, the densest packing of volumes and stacks, cannot reach 1033 to 1
+SLACK_BYTES = 2**20
+
+
+def check_declared_size(path: Path, shape: tuple[int, ...], item_bytes: int) -> None:
+    """Raise InputError where the pixels that a file declares fit neither into it nor into this machine's memory."""
+    if not shape or min(shape) < 1:
+        raise InputError(f"{path} must declare at least one pixel, it declares the shape {shape}; export it again")
+    declared = math.prod(shape) * item_bytes
+    if declared > DENSEST * path.stat().st_size + SLACK_BYTES:
+        raise InputError(
+            f"{path} declares {_in_gib(declared)} of pixels, more than a file of its size can hold; "
+            "it may be truncated or damaged, export or copy it again"
+        )
+    check_fits_memory(path, declared)
+
+
+def check_fits_memory(path: Path, needed_bytes: int) -> None:
+    """Raise InputError where pixels would not fit into this machine's memory."""
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed_bytes > available:
+        raise InputError(
+            f"{path} holds {_in_gib(needed_bytes)} of pixels and this machine has {_in_gib(available)} of memory; "
+            "crop or reduce it first"
+        )
+
+
+def _in_gib(n_bytes: int) -> str:
+    """
+    >>> _in_gib(3 * 2**29)
+    '1.5 GiB'
+    """
+    return f"{n_bytes / 2**30:.1f} GiB"

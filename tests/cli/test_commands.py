@@ -52,6 +52,9 @@ def test_help_names_every_option_of_segment_and_no_box(call):
     options = [
         "points",
         "axis",
+        "channels",
+        "with",
+        "window",
         "out",
         "max-fraction",
         "largest-box",
@@ -82,7 +85,7 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert facts["version"] == __version__
     assert facts["presets"] == {name: as_table(settings) for name, settings in PRESETS.items()}
     assert set(facts["devices"]) == {*DEVICES}
-    assert len(facts["formats"]) == 6
+    assert len(facts["formats"]) == 11
 
 
 def test_info_for_people_shows_every_preset_and_format(call):

@@ -53,7 +53,7 @@ def test_the_axis_can_be_chosen(tmp_path, axis, expected):
 
 def test_an_axis_for_frames_without_any_is_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 4, 5), np.uint8))
-    with pytest.raises(InputError, match="--axis needs a volume"):
+    with pytest.raises(InputError, match="--axis axial needs a volume"):
         read_sequence(tmp_path / "a.npy", axis="axial")
 
 

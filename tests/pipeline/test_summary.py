@@ -33,6 +33,7 @@ def test_figures_by_hand():
         "bound_origin": "given",
         "epochs": 1,
         "selected_epoch": 1,
+        "notes": [],
         "warnings": [],
     }
 

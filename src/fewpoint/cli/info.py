@@ -12,7 +12,7 @@ DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVID
 
 
 def info_command(as_json: AsJson = False) -> None:
-    """Show version, formats, devices and presets."""
+    """Show version, formats, extras, devices and presets."""
     facts = collect_facts()
     if as_json:
         print(json.dumps(facts))
@@ -22,6 +22,9 @@ def info_command(as_json: AsJson = False) -> None:
         print(f"\n{title}")
         for name, description in facts[title].items():
             print(f"  {name:16}  {description}")
+    print("\nextras")
+    for name, installed in facts["extras"].items():
+        print(f"  {name:16}  {'installed' if installed else f'not installed: pip install fewpoint[{name}]'}")
     for name, sections in facts["presets"].items():
         print(f"\npreset {name}")
         for section, values in sections.items():
@@ -29,12 +32,14 @@ def info_command(as_json: AsJson = False) -> None:
 
 
 def collect_facts() -> dict:
+    from fewpoint.io.extras import EXTRAS, is_installed
     from fewpoint.io.images import FORMATS
     from fewpoint.pipeline.config import PRESETS, as_table
 
     return {
         "version": __version__,
         "formats": FORMATS,
+        "extras": {name: is_installed(name) for name in EXTRAS},
         "devices": DEVICES,
         "presets": {name: as_table(settings) for name, settings in PRESETS.items()},
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.core import AreaBound, ImageSequence, Message, PointSet
 from fewpoint.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ InputPath = Annotated[
     Path,
     typer.Argument(
         metavar="INPUT",
-        help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI volume, a TIFF stack, an .npy or an .npz.",
+        help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI, NRRD or MetaImage volume, a DICOM series, "
+        "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info.",
     ),
 ]
 OutPath = Annotated[
@@ -60,6 +61,22 @@ PointsPath = Annotated[
 ]
 Axis = Annotated[
     AxisName, typer.Option("--axis", help="Axis along which a volume is cut; auto takes that of the widest spacing.")
+]
+Channels = Annotated[
+    str | None,
+    typer.Option("--channels", metavar="N,N,…", help="Channels to keep, counted from zero over INPUT and --with."),
+]
+Added = Annotated[
+    list[Path] | None,
+    typer.Option("--with", metavar="FILE", help="Another file on INPUT's grid, for its channels; may be repeated."),
+]
+Window = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="LEVEL,WIDTH",
+        help="Pixel values that matter: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Else measured.",
+    ),
 ]
 MaxFraction = Annotated[
     float | None,
@@ -96,6 +113,9 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     out: OutPath,
     points_path: PointsPath = None,
     axis: Axis = AxisName.AUTO,
+    channels: Channels = None,
+    added: Added = None,
+    window: Window = None,
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
     preset: Preset = PresetName.AUTO,
@@ -109,11 +129,17 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     """Segment the clicked object on every frame of INPUT."""
     if max_fraction is not None and largest_box is not None:
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
-    from fewpoint.io.images import read_sequence
+    from fewpoint.io.images import parse_window, read_sequence
 
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
     settings = build_settings(preset, device, config, changes)
-    sequence = read_sequence(input_path, axis=axis)
+    sequence = read_sequence(
+        input_path,
+        axis=axis,
+        channels=_parse_channels(channels),
+        added=tuple(added or ()),
+        window=None if window is None else parse_window(window),
+    )
     points = _read_points(input_path, points_path, sequence)
     bound = _read_bound(max_fraction, largest_box, sequence)
 
@@ -125,6 +151,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     task = Task(sequence, points, bound, settings, seed, device)
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
+            for note in sequence.source.notes:
+                listener(Message(note, warning=True))
             run_task(task, folder, listener)
         _tell(folder.path, folder.manifest, as_json)
 
@@ -146,6 +174,13 @@ def _resolve_device(preset: str, device: str) -> str:
     from fewpoint.learning.devices import choose_device
 
     return choose_device(device).type
+
+
+def _parse_channels(text: str | None) -> tuple[int, ...]:
+    try:
+        return () if text is None else tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"--channels must be whole numbers such as 0,2, got {text}") from None
 
 
 def _read_points(input_path: Path, points_path: Path | None, sequence: ImageSequence) -> PointSet:

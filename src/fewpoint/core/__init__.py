@@ -9,7 +9,7 @@ from fewpoint.core.progress import EpochFinished, Listener, Message, StageFinish
 from fewpoint.core.segmentation import Segmentation
 from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
-from fewpoint.core.source import Source
+from fewpoint.core.source import Reading, Source
 from fewpoint.core.superpixels import SuperpixelMap
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "PriorEstimate",
     "PriorHistory",
     "ProbabilityMaps",
+    "Reading",
     "Segmentation",
     "Segmenter",
     "Source",

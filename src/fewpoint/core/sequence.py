@@ -18,6 +18,7 @@ class ImageSequence:
     frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map.
     names: one name a frame, used for the files written for it.
     source: the file they were read from, None for frames made in memory.
+    window: the pixel values shown and learnt as black and as white; None to measure them.
 
     >>> ImageSequence.from_array(np.zeros((3, 4, 5), np.uint8)).shape
     (3, 4, 5, 1)
@@ -26,6 +27,7 @@ class ImageSequence:
     frames: np.ndarray
     names: tuple[str, ...]
     source: Source | None = None
+    window: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.frames.ndim != 4 or 0 in self.frames.shape:
@@ -39,6 +41,8 @@ class ImageSequence:
             )
         if len(self.names) != len(self.frames):
             raise InputError(f"each frame needs one name: {len(self.frames)} frames, {len(self.names)} names")
+        if self.window is not None and not -np.inf < self.window[0] < self.window[1] < np.inf:
+            raise InputError(f"a window must go from a value to a larger one, got {self.window}")
         if self.geometry is not None and self.geometry.frames_shape != self.shape[:3]:
             raise InputError(f"frames must fit their geometry: {self.shape[:3]} and {self.geometry.shape}")
 

@@ -13,7 +13,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.decoding import explaining_read_errors, naming
 from fewpoint.io.sizes import check_declared_size
-from fewpoint.io.volumes import Volume
+from fewpoint.io.volumes import Volume, place_or_assume
 
 if TYPE_CHECKING:
     from nibabel.nifti1 import Nifti1Header, Nifti1Image
@@ -44,9 +44,7 @@ def write_nifti(values: np.ndarray, source: Source | None, path: Path) -> None:
 
     Without a geometry voxels are 1 mm apart. A .nii.gz has the same bytes whenever it is written.
     """
-    geometry = None if source is None else source.geometry
-    if geometry is None:
-        geometry = Geometry.from_affine(np.eye(4), values.shape[::-1])
+    geometry = place_or_assume(source, values)
     header = _copy_header(source.header) if source is not None and source.format == FORMAT else _make_header(geometry)
     stored, shape = geometry.to_stored(values), header.get_data_shape()
     if stored.size == np.prod(shape):  # it differs where channels were read

@@ -10,12 +10,18 @@ DENSEST = 1100  # deflate, the densest packing of volumes and stacks, cannot rea
 SLACK_BYTES = 2**20
 
 
-def check_declared_size(path: Path, shape: tuple[int, ...], item_bytes: int) -> None:
-    """Raise InputError where the pixels that a file declares fit neither into it nor into this machine's memory."""
+def check_declared_size(
+    path: Path, shape: tuple[int, ...], item_bytes: int, stored_bytes: int | None = None, densest: int = DENSEST
+) -> None:
+    """Raise InputError where the pixels that a file declares do not fit into it, or not into this machine's memory.
+
+    stored_bytes: where pixels are packed in other files. densest: largest ratio of declared to stored bytes.
+    """
     if not shape or min(shape) < 1:
         raise InputError(f"{path} must declare at least one pixel, it declares the shape {shape}; export it again")
     declared = math.prod(shape) * item_bytes
-    if declared > DENSEST * path.stat().st_size + SLACK_BYTES:
+    stored = path.stat().st_size if stored_bytes is None else stored_bytes
+    if declared > densest * stored + SLACK_BYTES:
         raise InputError(
             f"{path} declares {_in_gib(declared)} of pixels, more than a file of its size can hold; "
             "it may be truncated or damaged, export or copy it again"

@@ -25,8 +25,14 @@ def summarise(result: Segmentation) -> dict[str, object]:
         "bound_origin": result.bound.origin,
         "epochs": len(history),
         "selected_epoch": history.selected_epoch,
+        "notes": list(_notes(result)),
         "warnings": list(find_warnings(result)),
     }
+
+
+def _notes(result: Segmentation) -> tuple[str, ...]:
+    """What the reader found odd about the input."""
+    return () if result.source is None else result.source.notes
 
 
 def find_warnings(result: Segmentation) -> tuple[str, ...]:
@@ -76,7 +82,7 @@ def write_report(task: Task, result: Segmentation, folder: Path, seconds: dict[s
             "Seed": str(task.seed),
             "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
         },
-        warnings=find_warnings(result),
+        warnings=(*_notes(result), *find_warnings(result)),
         stopping=rule if task.settings.phases.estimation_epochs else None,
     )
     write_text(folder / "report.html", render_report(content))

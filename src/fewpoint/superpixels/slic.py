@@ -9,7 +9,7 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, Listener, StageProgress, SuperpixelMap, ignore
 from fewpoint.errors import SettingsError
-from fewpoint.superpixels.intensity import IntensityWindow, find_window
+from fewpoint.superpixels.intensity import IntensityWindow, window_of
 
 STAGE = "superpixels"
 SMALLEST_AREA = 4
@@ -51,17 +51,17 @@ def segment_frames(
     if jobs < 0:
         raise SettingsError(f"jobs must be 0 (all cores) or more, got {jobs}")
     labels = np.empty(sequence.shape[:3], np.int32)
-    for index, regions in enumerate(_segment_all(sequence.frames, settings, jobs or os.cpu_count() or 1)):
+    for index, regions in enumerate(_segment_all(sequence, settings, jobs or os.cpu_count() or 1)):
         labels[index] = regions
         listener(StageProgress(STAGE, index + 1))
     return SuperpixelMap(labels)
 
 
-def _segment_all(frames: np.ndarray, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
+def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
     """Labels of each frame in order. Threads suffice: the clustering runs outside the interpreter's lock."""
-    window = find_window(frames)
+    window = window_of(sequence)
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda frame: _segment_frame(frame, window, settings), frames)
+        yield from pool.map(lambda frame: _segment_frame(frame, window, settings), sequence.frames)
 
 
 def _segment_frame(frame: np.ndarray, window: IntensityWindow, settings: SuperpixelSettings) -> np.ndarray:

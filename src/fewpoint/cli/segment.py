@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fewpoint.cli.outputs import Formats, Probabilities
 from fewpoint.core import AreaBound, ImageSequence, Message, PointSet
 from fewpoint.errors import InputError
 
@@ -124,6 +125,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     assignments: Assignments = None,
     config: ConfigPath = None,
     no_tracking: NoTracking = False,
+    formats: Formats = None,
+    probabilities: Probabilities = False,
     as_json: AsJson = False,
 ) -> None:
     """Segment the clicked object on every frame of INPUT."""
@@ -144,17 +147,20 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     bound = _read_bound(max_fraction, largest_box, sequence)
 
     from fewpoint.cli.progress import show_progress
+    from fewpoint.io.formats import FILES, Outputs
     from fewpoint.io.runs import RunFolder
     from fewpoint.pipeline.run import run_task
     from fewpoint.pipeline.task import Task
 
-    task = Task(sequence, points, bound, settings, seed, device)
+    outputs = Outputs.of(formats or [], probabilities=probabilities)
+    task = Task(sequence, points, bound, settings, seed, device, outputs)
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
             for note in sequence.source.notes:
                 listener(Message(note, warning=True))
             run_task(task, folder, listener)
-        _tell(folder.path, folder.manifest, as_json)
+        masks = [folder.path / FILES[name] for name in outputs.resolve(sequence.source)]
+        _tell(folder.path, folder.manifest, masks, as_json)
 
 
 def build_settings(preset: str, device: str, config: Path | None, assignments: list[str]) -> "Settings":
@@ -215,10 +221,8 @@ def _parse_box(text: str) -> list[int]:
     return numbers
 
 
-def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
+def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> None:
     """Say what came out and where it lies."""
-    from fewpoint.io.masks import locate_masks
-
     summary = manifest["result"]
     if as_json:
         print(json.dumps({"out": str(folder), "seconds": manifest["seconds"], **summary}))
@@ -229,5 +233,6 @@ def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
-    print(f"masks:  {locate_masks(folder)}")
+    for path in masks:
+        print(f"masks:  {path}")
     print(f"report: {folder / 'report.html'}")

@@ -5,6 +5,8 @@ points       a CSV of clicks, or 3D Slicer's point lists (markups) <-> PointSet
 masks        one mask a frame
 stacks       which reader a path needs; decoding for pictures and arrays, and a file each for nifti, itk (NRRD and
              MetaImage), dicom, video, tiff and zarr_images
+formats      what a result can be written as; nrrd, dicom_seg and coco only write
+sources      where the input of a run is and how it lies, as JSON
 volumes      a stored volume, and how it is cut into frames
 tables       priors and training history as CSV
 runs         the run folder: a manifest, one artefact a stage, the result

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.errors import InputError, RunConflictError
-from fewpoint.io import nifti
 from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
 from fewpoint.io.stacks import read_stack
 
 MASKS_FOLDER = "masks"
 TRUTH_FOLDER = "ground_truth-frames"
-MASKS_FILES = {nifti.FORMAT: "masks.nii.gz"}
+# What else a run folder may hold its masks in; the last holds them always, beside the probabilities.
+RESULT_FILE = "probabilities.npz"
+MASKS_FILES = ("masks.nii.gz", "masks.nrrd", "masks.mha", "masks.tif", "masks.ome.zarr", RESULT_FILE)
 
 
 def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
@@ -21,14 +22,8 @@ def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
     path: a run folder, a dataset folder, a folder of images, a TIFF stack, a volume, or a .npy or .npz.
     axis: along which a volume is cut, as in read_sequence.
     """
-    stack = read_stack(Path(path), inside=(MASKS_FOLDER, *MASKS_FILES.values(), TRUTH_FOLDER), key="masks", axis=axis)
+    stack = read_stack(Path(path), inside=(MASKS_FOLDER, *MASKS_FILES, TRUTH_FOLDER), key="masks", axis=axis)
     return (stack.frames != 0).any(axis=-1)
-
-
-def locate_masks(folder: Path) -> Path:
-    """Where the masks of a run folder are."""
-    names = (MASKS_FOLDER, *MASKS_FILES.values())
-    return folder / next((name for name in names if (folder / name).exists()), MASKS_FOLDER)
 
 
 def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None:

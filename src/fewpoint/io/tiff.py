@@ -3,12 +3,14 @@
 import logging
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from fewpoint.core.geometry import Geometry
+from fewpoint.core.source import Source
 from fewpoint.errors import InputError
+from fewpoint.io.atomic import write_atomically
 from fewpoint.io.decoding import explaining_read_errors
 from fewpoint.io.sizes import check_declared_size
 from fewpoint.io.volumes import Volume, order_axes
@@ -31,6 +33,25 @@ def read_tiff(path: Path) -> Volume:
     with explaining_read_errors(path):
         geometry = _find_place(path, frames.shape)
     return Volume(frames.transpose(2, 1, 0, 3), geometry, FORMAT, stacked=True)
+
+
+def write_tiff(values: np.ndarray, source: Source | None, path: Path) -> None:
+    """Write (T, H, W) uint8 or float32 as pages in the order of the input, with its spacing where it has one."""
+    import tifffile
+
+    geometry = None if source is None else source.geometry
+    pages = values if geometry is None else geometry.to_stored(values).transpose(2, 1, 0)
+    metadata = {"axes": "TYX" if geometry is None or geometry.over_time else "ZYX"}
+    if geometry is not None:
+        for name, length in zip("XYZ", geometry.spacing_mm, strict=True):
+            if name != "Z" or not geometry.over_time:
+                metadata |= {f"PhysicalSize{name}": length, f"PhysicalSize{name}Unit": "mm"}
+
+    def write(stream: BinaryIO) -> None:
+        options = {"photometric": "minisblack", "compression": "zlib", "ome": True, "metadata": metadata}
+        tifffile.imwrite(stream, np.ascontiguousarray(pages), **options)
+
+    write_atomically(path, write)
 
 
 def decode_tiff(path: Path) -> np.ndarray:

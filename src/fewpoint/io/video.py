@@ -1,13 +1,15 @@
 """Video: every frame once, in the order in which it is shown, whatever the frame rate."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewpoint.errors import InputError
+from fewpoint.io.atomic import write_file_atomically
 from fewpoint.io.decoding import explaining_read_errors
 from fewpoint.io.extras import need
 from fewpoint.io.volumes import Volume
@@ -19,6 +21,8 @@ FORMAT, EXTRA = "video", "video"
 SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".m4v", ".webm", ".mpg", ".mpeg", ".wmv")
 LARGEST_FRAME = 2**28  # pixels
 MOST_FRAMES = 200_000
+ENCODERS = ("libx264", "libopenh264", "mpeg4")  # the first that this build of ffmpeg has
+FRAMES_PER_SECOND = 10
 
 
 def read_video(path: Path) -> Volume:
@@ -40,6 +44,28 @@ def read_video(path: Path) -> Volume:
         store.flush()
         frames = np.memmap(store, first.dtype, "r", shape=(count, *first.shape))
     return Volume(frames.transpose(2, 1, 0, 3), None, FORMAT, stacked=True)
+
+
+def write_video(pictures: Iterable[np.ndarray], path: Path) -> None:
+    """Write (H, W, 3) uint8 pictures of an even height and width as a video that any player shows."""
+    need("av", EXTRA)
+    write_file_atomically(path, lambda temporary: _encode(pictures, temporary))
+
+
+def _encode(pictures: Iterable[np.ndarray], path: Path) -> None:
+    import av
+
+    codec = next(name for name in ENCODERS if name in av.codecs_available)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=FRAMES_PER_SECOND)
+        stream.pix_fmt = "yuv420p"
+        pictures = iter(pictures)
+        first = next(pictures)
+        stream.height, stream.width = first.shape[:2]
+        for picture in chain([first], pictures):
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
 
 
 def _decode(path: Path) -> Iterator[np.ndarray]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewpoint.core.geometry import Geometry
+from fewpoint.core.source import Source
 from fewpoint.errors import InputError
+from fewpoint.io.atomic import replace_folder
 from fewpoint.io.decoding import explaining_read_errors
 from fewpoint.io.extras import need
 from fewpoint.io.sizes import check_declared_size
@@ -38,6 +40,32 @@ def read_zarr(path: Path) -> Volume:
         is_deep = "Z" in axes and array.shape[axes.index("Z")] > 1
         geometry = _place(image, axes, frames.shape, over_time=not is_deep)
     return Volume(frames.transpose(2, 1, 0, 3), geometry, FORMAT, stacked=True)
+
+
+def write_zarr(values: np.ndarray, source: Source | None, path: Path) -> None:
+    """Write (T, H, W) uint8 or float32 as one level of OME-Zarr 0.4, in the order and with the spacing of the input."""
+    zarr = need("zarr", EXTRA)
+    geometry = None if source is None else source.geometry
+    pages = values if geometry is None else geometry.to_stored(values).transpose(2, 1, 0)
+
+    def fill(folder: Path) -> None:
+        group = zarr.open_group(str(folder), mode="w", zarr_format=2)
+        group.create_array("0", data=np.ascontiguousarray(pages), chunks=(1, *pages.shape[1:]))
+        group.attrs["multiscales"] = [_describe_image(geometry)]
+
+    replace_folder(path, fill)
+
+
+def _describe_image(geometry: Geometry | None) -> dict:
+    is_deep = geometry is not None and not geometry.over_time
+    first = {"name": "z", "type": "space"} if is_deep else {"name": "t", "type": "time"}
+    axes = [first, {"name": "y", "type": "space"}, {"name": "x", "type": "space"}]
+    scale = [1.0, 1.0, 1.0]
+    if geometry is not None:
+        scale = list(geometry.spacing_mm[::-1])
+        axes = [{**axis, "unit": "millimeter"} if axis["type"] == "space" else axis for axis in axes]
+    transforms = [{"type": "scale", "scale": scale}]
+    return {"version": "0.4", "axes": axes, "datasets": [{"path": "0", "coordinateTransformations": transforms}]}
 
 
 def _find_image(node: Any) -> dict | None:

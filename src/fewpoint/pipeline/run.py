@@ -29,11 +29,14 @@ from fewpoint.learning.devices import choose_device, cpu_threads, describe_devic
 from fewpoint.learning.samples import SampleSet
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings, as_table, preset
+from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.summary import summarise, write_report
 from fewpoint.pipeline.task import Task
 
 Result = TypeVar("Result")
+
+SUMMARY_FILE = "summary.json"
 
 
 def segment(
@@ -79,6 +82,8 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     result = Segmentation(masks, probabilities, priors, history, bound, task.sequence.names, task.sequence.source)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
+    elif folder is not None:
+        write_missing(task.sequence, result, task.outputs, folder.path)
     return result
 
 
@@ -170,10 +175,14 @@ def _kept(
 
 def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+    summary = summarise(result)
 
     def write() -> tuple[None, bool]:
-        write_result(result, folder.path)
+        write_result(result, folder.path, task.outputs)
+        if task.outputs.film:
+            write_film(task.sequence, result, folder.path)
         write_report(task, result, folder.path, log.seconds, device)
+        write_json(folder.path / SUMMARY_FILE, summary)
         return None, False
 
     log.run("report", 0, write)
@@ -184,6 +193,6 @@ def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, 
             "device": device,
             "torch": torch.__version__,
             "seconds": log.seconds,
-            "result": summarise(result),
+            "result": summary,
         },
     )

@@ -7,6 +7,7 @@ from fewpoint.core import Segmentation
 from fewpoint.io.atomic import write_atomically, write_text
 from fewpoint.pipeline.config import as_table
 from fewpoint.pipeline.task import Task
+from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 
 TRAPPED_ASCENT = 0.9
 SURE_CLICK = 0.5
@@ -15,12 +16,14 @@ SURE_CLICK = 0.5
 def summarise(result: Segmentation) -> dict[str, object]:
     """Plain values for the manifest and for machines."""
     shares = result.masks.mean(axis=(1, 2))
-    history = result.history
+    history, areas = result.history, measure_areas_mm2(result)
     return {
         "frames": len(result.masks),
         "frames_with_object": int((shares > 0).sum()),
         "mean_share": float(shares.mean()),
         "largest_share": float(shares.max()),
+        "volume_ml": measure_volume_ml(result),
+        "areas_mm2": None if areas is None else areas.tolist(),
         "bound": result.bound.fraction,
         "bound_origin": result.bound.origin,
         "epochs": len(history),

@@ -120,6 +120,28 @@ def test_a_volume_cut_short_is_refused_in_one_line_or_whole(tmp_path, name, capf
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("NDims = 3", "NDims = 9999"),
+        ("NDims = 3", "NDims = 0"),
+        ("NDims = 3", "NDims ="),
+        ("NDims = 3", "NoDims = 3"),
+        ("TransformMatrix = ", "TransformMatrix = 1 "),
+        ("DimSize = ", "DimSize = 7 "),
+        ("DimSize = ", "Dims = "),
+        ("ElementSpacing = ", "ElementSpacing = " + "1 " * 200),
+        ("ObjectType = Image", "ObjectType = Image" + "e" * 10_000),
+    ],
+)
+def test_counts_that_would_crash_itk_are_refused(tmp_path, line, wrong):
+    path = save(tmp_path / "v.mha", make_image())
+    assert line.encode() in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(line.encode(), wrong.encode(), 1))
+    with pytest.raises(InputError, match="its header must have two to four dimensions"):
+        read_sequence(path)
+
+
 def test_missing_voxels_and_absurd_sizes_are_refused(tmp_path):
     path = save(tmp_path / "v.mhd", make_image())
     (tmp_path / "v.raw").unlink()

@@ -1,6 +1,6 @@
 """Videos are read frame by frame, each once, in the order of showing."""
 
-from fractions import Fraction
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -8,22 +8,7 @@ import pytest
 
 from fewpoint.errors import InputError
 from fewpoint.io.images import read_sequence
-
-
-def save_video(path, frames, codec="ffv1", pixels="bgr0", times=None):
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream(codec, rate=10)
-        stream.height, stream.width, stream.pix_fmt = *frames.shape[1:3], pixels
-        for index, frame in enumerate(frames):
-            picture = av.VideoFrame.from_ndarray(frame, format="rgb24" if frame.ndim == 3 else "gray")
-            picture.time_base = Fraction(1, 100)
-            picture.pts = int(times[index] if times else 10 * index)
-            container.mux(stream.encode(picture.reformat(format=pixels)))
-        container.mux(stream.encode())
-    return path
-
-
-COLOUR = np.random.default_rng(3).integers(0, 256, (7, 32, 48, 3)).astype(np.uint8)
+from videos import COLOUR, save_video
 
 
 @pytest.mark.parametrize(
@@ -59,6 +44,12 @@ def test_frames_lie_on_disk_and_not_in_memory(tmp_path):
     while not isinstance(frames, np.memmap):
         assert frames.base is not None, "the frames own their memory"
         frames = frames.base
+
+
+def test_a_video_larger_than_the_disk_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=3 * COLOUR[0].nbytes))
+    with pytest.raises(InputError, match="TMPDIR"):
+        read_sequence(save_video(tmp_path / "v.mkv", COLOUR))
 
 
 @pytest.mark.parametrize("data", [b"", b"no video", b"\0" * 5000])

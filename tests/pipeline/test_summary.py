@@ -79,3 +79,18 @@ def test_warnings_say_what_is_wrong_and_nothing_else(result, fragments):
     warnings = find_warnings(result)
     assert len(warnings) == len(fragments)
     assert all(fragment in warning for fragment, warning in zip(fragments, warnings, strict=True))
+
+
+def test_a_single_frame_is_told_what_cannot_work():
+    result = make_result()
+    (warning,) = find_warnings(
+        Segmentation(
+            result.masks[:1],
+            ProbabilityMaps(result.probabilities.values[:1]),
+            PriorEstimate(np.zeros(1), np.zeros(1), np.zeros(1)),
+            PriorHistory.empty(1),
+            result.bound,
+            ("a",),
+        )
+    )
+    assert "nothing was tracked over time" in warning

@@ -8,6 +8,7 @@ from fewpoint.core.geometry import Geometry
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
+NEARLY_SQUARE = 1.02
 PIXEL_TYPES = (np.uint8, np.uint16, np.float32)
 
 
@@ -63,6 +64,17 @@ class ImageSequence:
     def size(self) -> tuple[int, int]:
         """Height and width in pixels."""
         return self.frames.shape[1:3]
+
+    @property
+    def square_size(self) -> tuple[int, int]:
+        """Height and width with the side of the coarser spacing widened so that pixels would be square."""
+        if self.geometry is None:
+            return self.size
+        spacing = self.geometry.pixel_spacing_mm
+        if max(spacing) < NEARLY_SQUARE * min(spacing):
+            return self.size
+        height, width = (round(side * step / min(spacing)) for side, step in zip(self.size, spacing, strict=True))
+        return height, width
 
     @property
     def geometry(self) -> Geometry | None:

@@ -1,6 +1,7 @@
 """One file -> one array, exactly as stored; a truncated or damaged file is an error, never grey pixels."""
 
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewpoint.errors import FewpointError, InputError
+from fewpoint.io.sizes import check_declared_size
 
 if TYPE_CHECKING:
     from PIL import Image
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-PNG_BIT_DEPTH_OFFSET = 24
+PNG_SIZE_OFFSET, PNG_BIT_DEPTH_OFFSET = 16, 24
+LARGEST_PIXEL_BYTES = 8  # four channels of 16 bits
 ZIP_SIGNATURE = b"PK"
 
 
@@ -79,7 +82,10 @@ def load_array(path: Path, key: str) -> np.ndarray:
             return np.load(path, mmap_mode="r", allow_pickle=False)
         stream.seek(0)  # numpy leaves a damaged archive open when it is given the path
         with np.load(stream, allow_pickle=False) as archive:
-            return archive[_choose_array(archive.files, key, path)]
+            name = _choose_array(archive.files, key, path)
+            entry = next(entry for entry in archive.zip.infolist() if entry.filename in (name, f"{name}.npy"))
+            check_declared_size(path, (entry.file_size,), 1)
+            return archive[name]
 
 
 def _one_line(reason: object) -> str:
@@ -102,7 +108,10 @@ def _decode_16_bit_png(path: Path) -> np.ndarray:
     """Pillow would reduce 16-bit colour to 8 bits."""
     import imagecodecs
 
-    pixels = imagecodecs.png_decode(path.read_bytes())
+    data = path.read_bytes()
+    width, height = struct.unpack(">II", data[PNG_SIZE_OFFSET : PNG_SIZE_OFFSET + 8])
+    check_declared_size(path, (height, width), LARGEST_PIXEL_BYTES)
+    pixels = imagecodecs.png_decode(data)
     if pixels.ndim == 2:
         return pixels[..., np.newaxis]
     has_alpha = pixels.shape[-1] in (2, 4)

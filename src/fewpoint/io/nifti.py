@@ -55,10 +55,13 @@ def write_nifti(values: np.ndarray, source: Source | None, path: Path) -> None:
 
 def _open(path: Path) -> "Nifti1Image":
     import nibabel
-    from nibabel.imageglobals import LoggingOutputSuppressor
+    from nibabel.imageglobals import logger
 
-    with LoggingOutputSuppressor():  # nibabel prints what it finds odd beside our one line
+    kept, logger.disabled = logger.disabled, True  # nibabel prints what it finds odd beside our one line
+    try:
         return nibabel.load(path)
+    finally:
+        logger.disabled = kept
 
 
 def _check_stream(path: Path, image: "Nifti1Image") -> None:

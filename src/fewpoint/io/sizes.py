@@ -8,6 +8,8 @@ from fewpoint.errors import InputError
 
 DENSEST = 1100  # deflate, the densest packing of volumes and stacks, cannot reach 1033 to 1
 SLACK_BYTES = 2**20
+LARGE_BYTES, LARGE_DENSEST = 2**31, 250  # images this large do not pack as densely, bombs do
+MEMORY_SHARE = 0.5  # the work on a sequence takes as much again
 
 
 def check_declared_size(
@@ -21,7 +23,8 @@ def check_declared_size(
         raise InputError(f"{path} must declare at least one pixel, it declares the shape {shape}; export it again")
     declared = math.prod(shape) * item_bytes
     stored = path.stat().st_size if stored_bytes is None else stored_bytes
-    if declared > densest * stored + SLACK_BYTES:
+    most = min(densest, LARGE_DENSEST) if declared > LARGE_BYTES else densest
+    if declared > most * stored + SLACK_BYTES:
         raise InputError(
             f"{path} declares {_in_gib(declared)} of pixels, more than a file of its size can hold; "
             "it may be truncated or damaged, export or copy it again"
@@ -30,12 +33,12 @@ def check_declared_size(
 
 
 def check_fits_memory(path: Path, needed_bytes: int) -> None:
-    """Raise InputError where pixels would not fit into this machine's memory."""
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed_bytes > available:
+    """Raise InputError where pixels would take more than half of this machine's memory."""
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed_bytes > MEMORY_SHARE * installed:
         raise InputError(
-            f"{path} holds {_in_gib(needed_bytes)} of pixels and this machine has {_in_gib(available)} of memory; "
-            "crop or reduce it first"
+            f"pixels must fit into half of this machine's memory of {_in_gib(installed)}, {path} holds "
+            f"{_in_gib(needed_bytes)}; crop or reduce it first"
         )
 
 

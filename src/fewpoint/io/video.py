@@ -1,5 +1,6 @@
 """Video: every frame once, in the order in which it is shown, whatever the frame rate."""
 
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -21,6 +22,7 @@ FORMAT, EXTRA = "video", "video"
 SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".m4v", ".webm", ".mpg", ".mpeg", ".wmv")
 LARGEST_FRAME = 2**28  # pixels
 MOST_FRAMES = 200_000
+DISK_SHARE = 0.8
 ENCODERS = ("libx264", "libopenh264", "mpeg4")  # the first that this build of ffmpeg has
 FRAMES_PER_SECOND = 10
 
@@ -34,9 +36,15 @@ def read_video(path: Path) -> Volume:
     need("av", EXTRA)
     with explaining_read_errors(path), tempfile.TemporaryFile() as store:
         count, first = 0, None
+        room = DISK_SHARE * shutil.disk_usage(tempfile.gettempdir()).free
         for frame in _decode(path):
             first = frame if first is None else first
             _check_frame(frame, first, count, path)
+            if (count + 1) * frame.nbytes > room:
+                raise InputError(
+                    f"the frames of {path} must fit into {tempfile.gettempdir()}, where {room / 2**30:.1f} GiB may be "
+                    "used; make room, set TMPDIR to another folder, or cut the video"
+                )
             store.write(frame.tobytes())
             count += 1
         if first is None:

@@ -43,6 +43,8 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
     warnings = []
     if not result.masks.any():
         warnings.append("no pixel was marked on any frame: check that the points lie on the object")
+    if len(result.masks) == 1:
+        warnings.append("there is one frame only: nothing was tracked over time, the mask rests on the network alone")
     from_points = [record for record in result.history.records if not record.phase.startswith("round")]
     if from_points and from_points[-1].ascent_share > TRAPPED_ASCENT:
         warnings.append(

@@ -19,7 +19,7 @@ def draw_film(sequence: ImageSequence, masks: np.ndarray) -> Iterator[np.ndarray
     """
     if sequence.shape[:3] != masks.shape:
         raise InputError(f"sequence and masks must have one (T, H, W), got {sequence.shape[:3]} and {masks.shape}")
-    size, window = fit_film(sequence.size), window_of(sequence)
+    size, window = fit_film(sequence.square_size), window_of(sequence)
     for frame, mask in zip(sequence.frames, masks, strict=True):
         yield draw_tile(render_frame(frame, window), size, region=mask, clicks=np.zeros((0, 2)))
 

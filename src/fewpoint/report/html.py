@@ -131,7 +131,7 @@ def _draw_overview(content: ReportContent) -> np.ndarray:
 
 def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...]) -> tuple[Thumbnail, ...]:
     scene = set_scene(content.sequence, content.points, content.segmentation)
-    height, width = content.sequence.size
+    height, width = content.sequence.square_size
     scale = THUMBNAIL / max(height, width)
     size = (max(1, round(height * scale)), max(1, round(width * scale)))
     return tuple(

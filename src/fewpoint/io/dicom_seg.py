@@ -25,31 +25,34 @@ SERIES_NUMBER = 900  # behind the images, where viewers list derived series
 def write_dicom_seg(segmentation: Segmentation, path: Path) -> None:
     """Write a binary segmentation of one segment; the series it was read from must still be where it was."""
     source = segmentation.source
-    check_refers_to_dicom(source)
-    slices = _find_slices(segmentation)
+    _check_source(source)
     stored = segmentation.masks
     if source.geometry is not None:
         stored = source.geometry.to_stored(segmentation.masks).transpose(2, 1, 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # highdicom warns of what the input's headers leave out
-        dataset = _build(slices, stored)
-        write_file_atomically(path, dataset.save_as)
+    dataset = _build(_find_slices(source, stored.shape), stored)
+    write_file_atomically(path, dataset.save_as)
 
 
-def check_refers_to_dicom(source: Source | None) -> None:
-    """Raise InputError where there are no images to refer to, or nothing to write with."""
+def check_dicom_seg(source: Source | None) -> None:
+    """Raise InputError where a DICOM SEG could not be written, by making one of a single pixel."""
+    _check_source(source)
+    slices = collect_series(Path(source.path)).slices
+    stored = np.zeros((len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns)), bool)
+    stored[0, 0, 0] = True
+    _build(slices, stored)
+
+
+def _check_source(source: Source | None) -> None:
     if source is None or source.format != FORMAT:
         raise InputError(
             "DICOM SEG refers to the images of a DICOM series, the input was none; choose another --format"
         )
     need("highdicom", EXTRA)
-
-
-def _find_slices(segmentation: Segmentation) -> tuple[Slice, ...]:
-    source = segmentation.source
-    expected = segmentation.masks.shape if source.geometry is None else source.geometry.shape[::-1]
     if not Path(source.path).exists():
         raise InputError(f"DICOM SEG needs the series it refers to, {source.path} is gone; put it back")
+
+
+def _find_slices(source: Source, expected: tuple[int, int, int]) -> tuple[Slice, ...]:
     slices = collect_series(Path(source.path)).slices
     found = (len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns))
     if found != expected:
@@ -61,6 +64,17 @@ def _find_slices(segmentation: Segmentation) -> tuple[Slice, ...]:
 
 
 def _build(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
+    """The segmentation of (K, J, I) masks in the order of the slices."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # highdicom warns of what the input's headers leave out
+            return _assemble(slices, stored)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"the headers of the series allow no DICOM SEG: {reason}; choose another --format") from error
+
+
+def _assemble(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
     from highdicom.seg import Segmentation as SegImage
     from highdicom.seg import SegmentationTypeValues
     from pydicom.uid import generate_uid

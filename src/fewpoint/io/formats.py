@@ -11,7 +11,7 @@ from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 from fewpoint.io import video, zarr_images
 from fewpoint.io.coco import write_coco
-from fewpoint.io.dicom_seg import check_refers_to_dicom, write_dicom_seg
+from fewpoint.io.dicom_seg import check_dicom_seg, write_dicom_seg
 from fewpoint.io.extras import need
 from fewpoint.io.itk import write_meta
 from fewpoint.io.masks import MASKS_FOLDER, write_masks
@@ -54,10 +54,11 @@ OWN = {**{name: name for name in GRIDS}, "dicom": "dicom-seg"}
 
 
 def choose_format(source: Source | None) -> str:
-    """The input's own format; PNG for pictures, arrays and videos, and for DICOM that says nothing of places."""
-    if source is None or (source.format == "dicom" and source.geometry is None):
+    """The input's own format; PNG for pictures, arrays and videos, and for DICOM films."""
+    if source is None:
         return "png"
-    return OWN.get(source.format, "png")
+    is_film = source.geometry is None or source.geometry.over_time
+    return "png" if source.format == "dicom" and is_film else OWN.get(source.format, "png")
 
 
 def write_in_format(segmentation: Segmentation, name: str, folder: Path) -> Path:
@@ -116,7 +117,7 @@ class Outputs:
         """Raise InputError for what could not be written, before there is anything to write."""
         names = self.resolve(source)
         if "dicom-seg" in names:
-            check_refers_to_dicom(source)
+            check_dicom_seg(source)
         if "zarr" in names:
             need("zarr", zarr_images.EXTRA)
         if self.film:

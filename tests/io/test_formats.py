@@ -148,7 +148,7 @@ def test_headers_that_allow_no_dicom_seg_are_told_before_the_work(tmp_path):
         del dataset.StudyInstanceUID
         dataset.save_as(path)
     source = read_sequence(folder).source
-    with pytest.raises(InputError, match="allow no DICOM SEG: .*StudyInstanceUID.*; choose another --format"):
+    with pytest.raises(InputError, match=r"allow no DICOM SEG: .*StudyInstanceUID.*; choose another --format"):
         Outputs.of(["auto"]).check(source)
     Outputs.of(["nifti"]).check(source)
 
@@ -156,7 +156,7 @@ def test_headers_that_allow_no_dicom_seg_are_told_before_the_work(tmp_path):
 def test_a_film_without_a_frame_of_reference_allows_no_dicom_seg(tmp_path):
     frames = np.random.default_rng(0).integers(0, 255, (4, 8, 10, 3)).astype(np.uint8)
     source = read_sequence(save_film(tmp_path / "film.dcm", frames)).source
-    with pytest.raises(InputError, match="allow no DICOM SEG: .* Frame of Reference"):
+    with pytest.raises(InputError, match=r"allow no DICOM SEG: .* Frame of Reference"):
         Outputs.of(["dicom-seg"]).check(source)
     Outputs.of(["auto"]).check(source)
 

@@ -208,3 +208,26 @@ def test_every_point_of_a_real_volume_lies_on_its_object():
     points = read_points(folder / "points_ijk.csv", sequence)
     assert truth.shape == sequence.shape[:3] == (155, 240, 240)
     assert truth[tuple(points.coordinates.T)].all()
+
+
+@pytest.mark.skipif(data_root() is None, reason="the real sequences are not here (FEWPOINT_DATA)")
+@pytest.mark.parametrize("orientation", ["RAS", "LPS", "LAS", "PIR"])
+def test_a_real_volume_gives_the_same_masks_in_every_orientation(tmp_path, orientation):
+    """Stored anew by nibabel: points in millimetres hit the object, and what is written goes back voxel by voxel."""
+    folder = data_root() / "nifti" / "brats_flair_volume1"
+    labels = nibabel.load(folder / "labels.nii.gz")
+    turn = nibabel.orientations.ornt_transform(
+        nibabel.io_orientation(labels.affine), nibabel.orientations.axcodes2ornt(orientation)
+    )
+    path = tmp_path / "turned.nii.gz"
+    nibabel.save(labels.as_reoriented(turn).slicer[::2], path)
+    places = np.loadtxt(folder / "points_ijk.csv", delimiter=",", skiprows=1) @ labels.affine[:3, :3].T
+    rows = [",".join(map(str, row)) for row in (places + labels.affine[:3, 3]).tolist()]
+    (tmp_path / "p.csv").write_text("\n".join(["ras_x,ras_y,ras_z", *rows[::7]]))
+    sequence, masks = read_sequence(path), read_masks(path)
+    points = read_points(tmp_path / "p.csv", sequence)
+    assert masks[tuple(points.coordinates.T)].mean() > 0.8  # every second plane is left out, and with it some points
+    write_nifti(masks.astype(np.uint8), sequence.source, tmp_path / "m.nii.gz")
+    back = nibabel.load(tmp_path / "m.nii.gz")
+    np.testing.assert_array_equal(back.affine, nibabel.load(path).affine)
+    np.testing.assert_array_equal(np.asarray(back.dataobj) > 0, nibabel.load(path).get_fdata() > 0)

@@ -18,7 +18,7 @@ def info_command(as_json: AsJson = False) -> None:
         print(json.dumps(facts))
         return
     print(f"fewpoint {facts['version']}")
-    for title in ("formats", "devices"):
+    for title in ("formats", "outputs", "devices"):
         print(f"\n{title}")
         for name, description in facts[title].items():
             print(f"  {name:16}  {description}")
@@ -33,12 +33,14 @@ def info_command(as_json: AsJson = False) -> None:
 
 def collect_facts() -> dict:
     from fewpoint.io.extras import EXTRAS, is_installed
+    from fewpoint.io.formats import FILES, FILM, FILM_FILE
     from fewpoint.io.images import FORMATS
     from fewpoint.pipeline.config import PRESETS, as_table
 
     return {
         "version": __version__,
         "formats": FORMATS,
+        "outputs": {**FILES, FILM: FILM_FILE},
         "extras": {name: is_installed(name) for name in EXTRAS},
         "devices": DEVICES,
         "presets": {name: as_table(settings) for name, settings in PRESETS.items()},

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core.geometry import Geometry
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.errors import InputError
 from fewpoint.io.stacks import read_stack
-from fewpoint.io.volumes import Stack
+from fewpoint.io.volumes import Stack, is_same_place
 
 FRAMES_FOLDER = "input-frames"
-SAME_PLACE_MM = 1e-2
 
 FORMATS: dict[str, str] = {
     "folder of frames": "one .png, .jpg or .tif file a frame, 8 or 16 bits, grey or colour, in natural order",
@@ -101,17 +99,11 @@ def _add_channels(first: Stack, others: list[Stack], paths: tuple[str, ...]) -> 
                 f"an added file must have the first one's frames, height and width {first.frames.shape[:3]}, "
                 f"{path} has {other.frames.shape[:3]}; resample it first"
             )
-        if not _is_same_place(first.geometry, other.geometry):
+        if not is_same_place(first.geometry, other.geometry):
             raise InputError(f"an added file must lie where the first one does, {path} does not; resample it first")
     if not others:
         return first
     return replace(first, frames=np.concatenate([stack.frames for stack in (first, *others)], axis=-1))
-
-
-def _is_same_place(one: Geometry | None, other: Geometry | None) -> bool:
-    if one is None or other is None:
-        return True
-    return one.axes == other.axes and np.allclose(one.affine, other.affine, rtol=0, atol=SAME_PLACE_MM)
 
 
 def _choose_channels(frames: np.ndarray, channels: tuple[int, ...]) -> np.ndarray:

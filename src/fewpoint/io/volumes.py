@@ -10,6 +10,8 @@ from fewpoint.core.sequence import numbered_names
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
+SAME_PLACE_MM = 1e-2
+
 
 @dataclass(frozen=True, eq=False)
 class Stack:
@@ -57,6 +59,14 @@ def cut_volume(volume: Volume, axis: str) -> Stack:
         geometry = geometry if is_fixed else geometry.cut(axis)
         frames = geometry.to_frames(volume.voxels)
     return Stack(frames, numbered_names(len(frames)), volume.format, geometry, volume.header, volume.notes)
+
+
+def is_same_place(one: Geometry | None, other: Geometry | None) -> bool:
+    """Whether two volumes have their voxels in the same places; one without a place may be anywhere."""
+    if one is None or other is None or one.over_time or other.over_time:
+        return True
+    same_grid = one.shape == other.shape and one.axes == other.axes
+    return same_grid and np.allclose(one.affine, other.affine, rtol=0, atol=SAME_PLACE_MM)
 
 
 def place_or_assume(source: Source | None, frames: np.ndarray) -> Geometry:

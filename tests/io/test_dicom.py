@@ -1,5 +1,7 @@
 """DICOM series are read in the order and place of their slices, in the units of their modality."""
 
+import os
+
 import imagecodecs
 import numpy as np
 import pydicom
@@ -185,3 +187,14 @@ def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     folder = save_series(tmp_path / "series")
     monkeypatch.setitem(__import__("sys").modules, "pydicom", None)
     assert_refused(folder, "pip install 'fewpoint[dicom]'")
+
+
+@pytest.mark.skipif("FEWPOINT_DICOM" not in os.environ, reason="FEWPOINT_DICOM names no folder with a real series")
+def test_a_real_series_is_read_as_simpleitk_reads_it():
+    folder = os.environ["FEWPOINT_DICOM"]
+    image = SimpleITK.ReadImage(SimpleITK.ImageSeriesReader.GetGDCMSeriesFileNames(folder))
+    sequence = read_sequence(folder)
+    np.testing.assert_array_equal(SimpleITK.GetArrayFromImage(image), sequence.frames[..., 0])
+    last = [side - 1 for side in image.GetSize()]
+    place = np.array(image.TransformIndexToPhysicalPoint(last)) * (-1, -1, 1)
+    np.testing.assert_allclose((sequence.geometry.affine @ [*last, 1])[:3], place, atol=1e-3)

@@ -141,16 +141,31 @@ def test_a_dicom_seg_needs_its_series(tmp_path, volume):
     assert not (tmp_path / FILES["dicom-seg"]).exists()
 
 
-def test_headers_that_allow_no_dicom_seg_are_told_before_the_work(tmp_path):
-    folder = save_series(tmp_path / "d")
+def change_headers(folder, **values):
     for path in folder.iterdir():
         dataset = pydicom.dcmread(path)
-        del dataset.StudyInstanceUID
+        for name, value in values.items():
+            setattr(dataset, name, value)
         dataset.save_as(path)
+
+
+def test_headers_that_allow_no_dicom_seg_are_told_before_the_work(tmp_path):
+    folder = save_series(tmp_path / "d")
+    change_headers(folder, StudyInstanceUID="")
     source = read_sequence(folder).source
-    with pytest.raises(InputError, match=r"allow no DICOM SEG: .*StudyInstanceUID.*; choose another --format"):
+    with pytest.raises(InputError, match="no StudyInstanceUID for a DICOM SEG to refer to; choose another --format"):
         Outputs.of(["auto"]).check(source)
     Outputs.of(["nifti"]).check(source)
+
+
+def test_images_whose_own_names_were_blanked_are_referred_to_by_those_of_their_files(tmp_path):
+    folder = save_series(tmp_path / "d")
+    expected = {pydicom.dcmread(path).SOPInstanceUID for path in folder.iterdir()}
+    change_headers(folder, SOPInstanceUID="", SOPClassUID="")
+    result = make_result(read_sequence(folder))
+    dataset = pydicom.dcmread(write_in_format(result, "dicom-seg", tmp_path))
+    referred = dataset.ReferencedSeriesSequence[0].ReferencedInstanceSequence
+    assert {item.ReferencedSOPInstanceUID for item in referred} <= expected
 
 
 def test_a_film_without_a_frame_of_reference_allows_no_dicom_seg(tmp_path):

@@ -130,6 +130,9 @@ def _read_header(file: Path) -> "Dataset | None":
         return None
     with explaining_read_errors(file):
         header = pydicom.dcmread(file, stop_before_pixels=True)
+        for name in ("SOPClassUID", "SOPInstanceUID"):  # which some tools blank, but not in the file's preamble
+            if not header.get(name) and header.file_meta.get(f"MediaStorage{name}"):
+                setattr(header, name, header.file_meta[f"MediaStorage{name}"].value)
         return header if header.get("Rows") and header.get("Columns") else None
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from highdicom.seg import SegmentDescription
     from pydicom import Dataset
 
+NEEDED = ("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")
 SERIES_NUMBER = 900  # behind the images, where viewers list derived series
 
 
@@ -65,6 +66,11 @@ def _find_slices(source: Source, expected: tuple[int, int, int]) -> tuple[Slice,
 
 def _build(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
     """The segmentation of (K, J, I) masks in the order of the slices."""
+    blank = [name for name in NEEDED if not slices[0].header.get(name)]
+    if blank:
+        raise InputError(
+            f"the images have no {blank[0]} for a DICOM SEG to refer to; choose another --format, as nifti"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # highdicom warns of what the input's headers leave out

@@ -61,6 +61,14 @@ def test_grids_are_read_back_voxel_by_voxel_and_in_place(volume, tmp_path, name)
     np.testing.assert_array_equal(read_sequence(path, axis="1").frames[..., 0], volume.probabilities.values)
 
 
+def test_a_result_is_saved_in_the_format_of_its_input(volume, tmp_path):
+    folder = volume.save(tmp_path / "result")
+    assert {entry.name for entry in folder.iterdir()} == {
+        *("masks.nii.gz", "probabilities.npz", "priors.csv", "history.csv", "source.json"),
+    }
+    np.testing.assert_array_equal(read_masks(folder, axis="1"), volume.masks)
+
+
 def test_tiff_and_zarr_pages_are_those_of_the_stored_volume(volume, tmp_path):
     stored = volume.source.geometry.to_stored(volume.masks).T
     pages = tifffile.imread(write_in_format(volume, "tiff", tmp_path))

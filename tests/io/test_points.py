@@ -170,6 +170,8 @@ def test_point_lists_of_slicer_are_read_with_their_names(tmp_path):
         (json.dumps({"markups": [slicer_list("a", [])]}), "a.mrk.json", ["at least one point"]),
         (json.dumps({"markups": [slicer_list("a", [], coordinateSystem="XYZ")]}), "a.mrk.json", ["RAS or LPS", "XYZ"]),
         (json.dumps({"markups": [slicer_list("a", [[900, 0, 0]])]}), "a.mrk.json", ["F-0 lies outside", "470"]),
+        (json.dumps({"markups": [slicer_list("a", [[1e300, 0, 0]])]}), "a.mrk.json", ["finite"]),
+        ("1," + "9" * 200_000 + "\n", "a.fcsv", ["comma-separated", "field limit"]),
         ("1,a,2,3\n", "a.fcsv", ["line 1", "id,x,y,z"]),
         ("# columns = id,label\n1,a,2,3\n", "a.fcsv", ["line 2", "id,x,y,z"]),
         ("i,j,k\n21,0,0\n", "a.csv", ["line 2 lies outside the volume", "[21, 0, 0] of [21, 11, 9]"]),

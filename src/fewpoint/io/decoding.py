@@ -40,12 +40,12 @@ def explaining_read_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Put the file's name before errors of what it holds."""
+def naming(file: object) -> Iterator[None]:
+    """Put the name of a file before errors of what it holds."""
     try:
         yield
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{file}: {error}") from None
 
 
 @contextmanager

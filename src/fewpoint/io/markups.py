@@ -43,7 +43,7 @@ def parse_markups(text: str) -> tuple[str, list[Mark]]:
 def parse_old_markups(text: str) -> tuple[str, list[Mark]]:
     """The coordinate system and the points of an .fcsv; RAS where it names none, as Slicer then wrote it."""
     system, columns, marks = "0", list(OLD_COLUMNS), []
-    for number, row in enumerate(csv.reader(text.splitlines()), 1):
+    for number, row in enumerate(_split(text), 1):
         line = ",".join(row)
         key, _, value = line.lstrip("# ").partition("=")
         if line.startswith("#") and key.strip() == "CoordinateSystem":
@@ -53,6 +53,13 @@ def parse_old_markups(text: str) -> tuple[str, list[Mark]]:
         elif line.strip() and not line.startswith("#"):
             marks.append(_to_old_mark(number, dict(zip(columns, row, strict=False))))
     return _name_system(system), marks
+
+
+def _split(text: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(text.splitlines()))
+    except csv.Error as error:
+        raise InputError(f"an .fcsv must be comma-separated text, got {error}; save it again in Slicer") from error
 
 
 def _to_mark(index: int, point: dict, entry: dict) -> Mark | None:

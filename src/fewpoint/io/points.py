@@ -15,8 +15,6 @@ The first four take a further column `object`, the name of what was clicked on.
 import csv
 import hashlib
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -28,7 +26,7 @@ from fewpoint.core.points import PointSet
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_text
-from fewpoint.io.decoding import check_exists, explaining_read_errors
+from fewpoint.io.decoding import check_exists, explaining_read_errors, naming
 from fewpoint.io.images import FRAMES_FOLDER
 from fewpoint.io.markups import Mark, parse_markups, parse_old_markups
 
@@ -60,7 +58,7 @@ def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
     """
     path = _locate(Path(path))
     text = _read_text(path)
-    with _naming(path):
+    with naming(f"points file {path}"):
         points = _parse(text, path.name.lower(), sequence)
         points.check_inside(len(sequence), sequence.size)
     return points
@@ -97,14 +95,6 @@ def _locate(path: Path) -> Path:
     if not (path / LOCATIONS_FILE).is_file():
         raise InputError(f"no points in folder {path}: looked for {LOCATIONS_FILE}; give the points file itself")
     return path / LOCATIONS_FILE
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"points file {path}: {error}") from None
 
 
 def _read_text(path: Path) -> str:
@@ -231,9 +221,9 @@ def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> P
     positions = np.array([mark.position for mark in marks]).reshape(-1, 3)
     if system == "lps":
         positions = positions * (-1, -1, 1)
-    if not np.isfinite(positions).all():
-        raise InputError("millimetres must be finite numbers, got NaN or infinite ones; correct them")
     voxels = geometry.to_voxels(positions)
+    if not (np.abs(voxels) < LARGEST_COORDINATE).all():
+        raise InputError("millimetres must be finite numbers within the volume, got others; correct them")
     _, first = np.unique(np.floor(voxels + 0.5), axis=0, return_index=True)
     return _place_voxels([marks[index] for index in first], voxels[first], geometry, [])
 

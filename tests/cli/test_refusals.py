@@ -190,6 +190,34 @@ def test_a_wrong_call_is_one_line_and_exit_2(call, arguments, fragment):
     assert_refused(call(*arguments), fragment, " --help", code=2)
 
 
+@pytest.mark.parametrize(
+    ("options", "fragment", "code"),
+    [
+        (["--window", "lungs"], "LEVEL,WIDTH with a width above 0 or one of lung, bone, brain, soft", 1),
+        (["--channels", "1"], "channels must lie between 0 and 0, got 1", 1),
+        (["--channels", "one"], "--channels must be whole numbers such as 0,2, got one", 2),
+        (["--axis", "axial"], "--axis axial needs a volume", 1),
+        (["--axis", "3"], "'3' is not one of", 2),
+        (["--with", "nowhere.nii"], "nowhere.nii does not exist", 1),
+        (["--format", "dicom-seg"], "the input was none", 1),
+        (["--format", "jpeg"], "'jpeg' is not one of", 2),
+        (["--format", "coco", "--probabilities"], "probabilities can be written as nifti", 1),
+    ],
+)
+def test_what_cannot_be_read_or_written_so_is_refused_before_the_work(case, call, options, fragment, code):
+    assert_refused(call(*case.segment(*options)), fragment, code=code)
+    assert not case.out.exists()
+
+
+@pytest.mark.parametrize("name", ["v.nii", "v.nii.gz", "v.nrrd", "v.mha", "v.tif", "v.mp4", "v.dcm", "v.npz", "v.zarr"])
+def test_a_file_of_rubbish_is_named_whatever_it_claims_to_be(case, call, name):
+    path = case.folder / name
+    path.write_bytes(bytes(range(256)) * 9)
+    outcome = launch(*case.segment(frames=path))
+    assert_refused(outcome, name)
+    assert not case.out.exists()
+
+
 def test_a_folder_of_something_else_is_refused_untouched(case, call):
     case.out.mkdir()
     (case.out / "thesis.txt").write_text("years of work")

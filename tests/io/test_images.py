@@ -8,7 +8,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from fewpoint.core import ImageSequence
+from fewpoint.core import ImageSequence, Reading
 from fewpoint.errors import InputError
 from fewpoint.io.images import FORMATS, hash_sequence, parse_window, read_sequence
 from real_data import data_root
@@ -361,6 +361,15 @@ def test_channels_are_added_and_chosen(tmp_path):
     np.testing.assert_array_equal(chosen.frames, np.stack([GREY_8, COLOUR_8[..., 1]], axis=-1))
     with pytest.raises(InputError, match="between 0 and 2, got 0,3"):
         read_sequence(tmp_path / "colour.npy", channels=(0, 3))
+
+
+def test_a_sequence_remembers_how_it_was_read_wherever_it_is_read_from(tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", GREY_8)
+    monkeypatch.chdir(tmp_path)
+    source = read_sequence("a.npy", added=("a.npy",), channels=(1,), window=(0, 9)).source
+    file = str(tmp_path / "a.npy")
+    assert source.path == file
+    assert source.reading == Reading("auto", (1,), (file,), (0, 9))
 
 
 def test_added_files_must_lie_on_the_same_grid(tmp_path):

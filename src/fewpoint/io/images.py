@@ -47,7 +47,7 @@ def read_sequence(
     channels: the channels to keep, counted from zero over all files; all where empty.
     window: pixel values that become black and white, see parse_window; measured where it is None.
     """
-    path, added = Path(path), tuple(map(str, added))
+    path, added = Path(path), tuple(str(Path(other).absolute()) for other in added)
     stack = _add_channels(_read_frames(path, axis), [_read_frames(Path(other), axis) for other in added], added)
     frames = _choose_channels(stack.frames, channels)
     reading = Reading(axis, tuple(channels), added, window)

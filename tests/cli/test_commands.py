@@ -5,13 +5,20 @@ import re
 import subprocess
 import sys
 
+import highdicom
+import nibabel
 import numpy as np
 import pytest
 
 from commands import launch
+from dicom_series import save_series
 from fewpoint import __version__
-from fewpoint.cli.segment import DeviceName, PresetName
+from fewpoint.cli.outputs import FormatName
+from fewpoint.cli.segment import AxisName, DeviceName, PresetName
+from fewpoint.core.geometry import AXIS_CHOICES
 from fewpoint.io.atomic import read_json
+from fewpoint.io.formats import FILES, FILM
+from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.learning.devices import DEVICES
 from fewpoint.pipeline.config import PRESETS, as_table
@@ -41,7 +48,7 @@ def test_the_program_alone_prints_its_help(call):
     alone, helped = call(), call("--help")
     assert alone == helped
     assert (alone.code, alone.err) == (0, "")
-    for command in ("segment", "evaluate", "info", "demo"):
+    for command in ("segment", "convert", "evaluate", "info", "demo"):
         assert f"\n  {command} " in alone.out
 
 
@@ -49,6 +56,10 @@ def test_help_names_every_option_of_segment_and_no_box(call):
     text = call("segment", "--help").out
     options = [
         "points",
+        "axis",
+        "channels",
+        "with",
+        "window",
         "out",
         "max-fraction",
         "largest-box",
@@ -58,6 +69,8 @@ def test_help_names_every_option_of_segment_and_no_box(call):
         "set",
         "config",
         "no-tracking",
+        "format",
+        "probabilities",
         "json",
     ]
     assert [option for option in options if f"--{option} " not in text] == []
@@ -72,6 +85,8 @@ def test_the_version_is_the_package_s(call):
 def test_choices_are_those_of_the_program():
     assert {*PresetName} == {"auto", *PRESETS}
     assert {*DeviceName} == {*DEVICES}
+    assert {*AxisName} == {*AXIS_CHOICES}
+    assert {*FormatName} == {"auto", *FILES, FILM}
 
 
 def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
@@ -79,7 +94,9 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert facts["version"] == __version__
     assert facts["presets"] == {name: as_table(settings) for name, settings in PRESETS.items()}
     assert set(facts["devices"]) == {*DEVICES}
-    assert len(facts["formats"]) == 5
+    assert len(facts["formats"]) == 11
+    assert facts["outputs"] == {**FILES, FILM: "overlay.mp4"}
+    assert facts["extras"] == {"dicom": True, "video": True, "zarr": True}
 
 
 def test_info_for_people_shows_every_preset_and_format(call):
@@ -111,14 +128,80 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert (summary["out"], summary["frames"]) == (str(case.out), 6)
     assert {entry.name for entry in case.out.iterdir() if not entry.name.startswith(".")} == {
         *("masks", "probabilities.npz", "priors.csv", "history.csv"),
-        *("overlay.png", "report.html", "manifest.json", "stages"),
+        *("overlay.png", "report.html", "manifest.json", "stages", "source.json", "summary.json"),
     }
     assert read_masks(case.out).shape == (6, 48, 40)
     manifest = read_json(case.out / "manifest.json")
     assert manifest["state"] == "finished"
     assert manifest["identity"]["seed"] == 3
     assert manifest["result"]["frames"] == 6
+    assert manifest["result"] == read_json(case.out / "summary.json")
     assert set(manifest["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
+
+
+def test_a_volume_gives_masks_in_its_own_grid(case, call):
+    """The phantom as a volume whose frames are coronal, and its points in millimetres."""
+    frames = read_sequence(case.frames).frames[..., 0]
+    affine = np.array([[0, -0.5, 0, 9.0], [0, 0, 3, -8], [-0.5, 0, 0, 7], [0, 0, 0, 1]])
+    volume = nibabel.Nifti1Image(np.ascontiguousarray(frames.T), affine)
+    nibabel.save(volume, case.folder / "volume.nii.gz")
+    rows = np.loadtxt(case.points, delimiter=",", skiprows=1)[:, ::-1]
+    places = rows @ affine[:3, :3].T + affine[:3, 3]
+    case.points.write_text("ras_x,ras_y,ras_z\n" + "\n".join(f"{x},{y},{z}" for x, y, z in places))
+    outcome = call(*case.segment("--axis", "coronal", frames=case.folder / "volume.nii.gz"))
+    assert (outcome.code, outcome.out.count("masks.nii.gz")) == (0, 1)
+    written = nibabel.load(case.out / "masks.nii.gz")
+    assert written.header.get_data_dtype() == np.uint8
+    np.testing.assert_array_equal(written.affine, volume.affine)
+    np.testing.assert_array_equal(read_masks(case.out), np.asarray(written.dataobj).T)
+    assert read_masks(case.out)[tuple(rows[:, ::-1].astype(int).T)].all()
+    scores = json.loads(call("evaluate", case.out, case.out / "masks.nii.gz", "--json").out)
+    assert scores["f1"] == 1
+    volume_ml = read_json(case.out / "summary.json")["volume_ml"]
+    assert volume_ml == pytest.approx(np.asarray(written.dataobj).sum() * 0.5 * 0.5 * 3 / 1000)
+    assert f"{volume_ml:.3g} ml" in (case.out / "report.html").read_text()
+
+
+def test_a_run_is_written_in_every_format_asked_for_and_later_in_others(case, call):
+    first = call(*case.segment("--format", "nifti", "--format", "mp4", "--probabilities"))
+    assert (first.code, first.out.count("masks.nii.gz")) == (0, 1)
+    assert {"masks.nii.gz", "probabilities.nii.gz", "overlay.mp4"} < {entry.name for entry in case.out.iterdir()}
+    assert not (case.out / "masks").exists()
+    assert call(*case.segment("--format", "coco")).out.count("masks.json") == 1
+    assert (case.out / "masks.json").exists()
+    later = call("convert", case.out, "--format", "png", "--format", "mp4", "--out", case.folder / "later", "--json")
+    files = json.loads(later.out)
+    assert files == [str(case.folder / "later" / name) for name in ("masks", "overlay.mp4")]
+    np.testing.assert_array_equal(read_masks(case.folder / "later"), read_masks(case.out / "masks.nii.gz"))
+    assert call("convert", case.out, "--format", "nrrd").out == f"{case.out / 'masks.nrrd'}\n"
+
+
+def test_convert_says_what_it_needs(case, call):
+    call(*case.segment())
+    outcomes = [
+        (call("convert", case.out), 2, "give --format or --probabilities"),
+        (call("convert", case.frames, "--format", "png"), 1, "must be the folder of a finished run"),
+        (call("convert", case.out, "--format", "dicom-seg"), 1, "the input was none"),
+        (call("convert", case.out, "--format", "png", "--probabilities"), 1, "probabilities can be written as"),
+    ]
+    (case.frames / "0000.png").unlink()
+    outcomes.append((call("convert", case.out, "--format", "mp4"), 1, "it has changed since"))
+    for outcome, code, fragment in outcomes:
+        assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
+        assert fragment in outcome.err
+    assert not (case.out / "overlay.mp4").exists()
+
+
+def test_a_dicom_series_gives_a_dicom_seg(case, call):
+    frames = read_sequence(case.frames).frames[..., 0].astype(np.uint16)
+    series = save_series(case.folder / "series", frames, skip=(3,))
+    case.points.write_text("frame,y,x\n0,20,20\n1,20,20\n")
+    outcome = call(*case.segment(frames=series))
+    assert outcome.code == 0
+    assert "slices are not evenly spaced: 1 slices seem to be missing" in outcome.err
+    assert highdicom.seg.segread(case.out / "masks.dcm").number_of_segments == 1
+    assert read_masks(case.out).shape == (5, 48, 40)
+    assert read_json(case.out / "summary.json")["notes"]
 
 
 def test_a_finished_run_is_found_finished(case, call):

@@ -67,14 +67,21 @@ def test_frames_of_differing_sizes_are_named_with_their_sizes(case, call):
         ("frame,y,x\n0,10,10\n1,9,9\n0,10,10\n", "frame 0, y 10, x 10 is a duplicate"),
         ("frame,y,x\n0,nan,10\n", "line 2: y must be a number, got nan"),
         ("frame,y,x\n0,10\n", "line 2: x must be a number, got nothing"),
-        ("t,row,col\n0,10,10\n", "the header must be frame,y,x, got t,row,col"),
-        ("0,10,10\n", "the header must be frame,y,x, got 0,10,10"),
+        ("t,row,col\n0,10,10\n", "got t,row,col"),
+        ("0,10,10\n", "got 0,10,10"),
         ("frame,y,x\n1,10,10\n1,absent\n", "frame 1"),
+        ("i,j,k\n1,10,10\n", "need an input that says where its voxels lie"),
     ],
 )
 def test_unusable_points_are_refused(case, call, text, fragment):
     case.points.write_text(text)
     assert_refused(call(*case.segment()), "points.csv", fragment)
+    assert not case.out.exists()
+
+
+def test_several_objects_are_refused_by_name(case, call):
+    case.points.write_text("frame,y,x,object\n0,10,10,liver\n1,20,20,spleen\n")
+    assert_refused(call(*case.segment()), "only one object can be segmented for now", "liver, spleen")
     assert not case.out.exists()
 
 
@@ -183,6 +190,34 @@ def test_a_device_that_is_not_there_is_refused_and_leaves_no_folder(case, call, 
 )
 def test_a_wrong_call_is_one_line_and_exit_2(call, arguments, fragment):
     assert_refused(call(*arguments), fragment, " --help", code=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "fragment", "code"),
+    [
+        (["--window", "lungs"], "LEVEL,WIDTH with a width above 0 or one of lung, bone, brain, soft", 1),
+        (["--channels", "1"], "channels must lie between 0 and 0, got 1", 1),
+        (["--channels", "one"], "--channels must be whole numbers such as 0,2, got one", 2),
+        (["--axis", "axial"], "--axis axial needs a volume", 1),
+        (["--axis", "3"], "'3' is not one of", 2),
+        (["--with", "nowhere.nii"], "nowhere.nii does not exist", 1),
+        (["--format", "dicom-seg"], "the input was none", 1),
+        (["--format", "jpeg"], "'jpeg' is not one of", 2),
+        (["--format", "coco", "--probabilities"], "probabilities can be written as nifti", 1),
+    ],
+)
+def test_what_cannot_be_read_or_written_so_is_refused_before_the_work(case, call, options, fragment, code):
+    assert_refused(call(*case.segment(*options)), fragment, code=code)
+    assert not case.out.exists()
+
+
+@pytest.mark.parametrize("name", ["v.nii", "v.nii.gz", "v.nrrd", "v.mha", "v.tif", "v.mp4", "v.dcm", "v.npz", "v.zarr"])
+def test_a_file_of_rubbish_is_named_whatever_it_claims_to_be(case, call, name):
+    path = case.folder / name
+    path.write_bytes(bytes(range(256)) * 9)
+    outcome = launch(*case.segment(frames=path))
+    assert_refused(outcome, name)
+    assert not case.out.exists()
 
 
 def test_a_folder_of_something_else_is_refused_untouched(case, call):

@@ -8,10 +8,11 @@ import pytest
 import tifffile
 from PIL import Image
 
-from fewpoint.core import ImageSequence
+from fewpoint.core import ImageSequence, Reading
 from fewpoint.errors import InputError
-from fewpoint.io.images import FORMATS, hash_sequence, read_sequence
+from fewpoint.io.images import FORMATS, hash_sequence, parse_window, read_sequence
 from real_data import data_root
+from volumes import AFFINE, VOXELS, save_nifti, tilt
 
 GREY_8 = np.arange(3 * 4 * 5, dtype=np.uint8).reshape(3, 4, 5)
 COLOUR_8 = np.arange(3 * 4 * 5 * 3, dtype=np.uint8).reshape(3, 4, 5, 3)
@@ -201,8 +202,8 @@ def test_a_folder_without_frames_says_what_was_looked_for(tmp_path):
 
 
 def test_an_unsupported_file_lists_what_is_supported(tmp_path):
-    (tmp_path / "volume.mp4").write_bytes(b"1234")
-    assert_refused(tmp_path / "volume.mp4", "volume.mp4", ".tif, .tiff, .npy, .npz")
+    (tmp_path / "volume.xyz").write_bytes(b"1234")
+    assert_refused(tmp_path / "volume.xyz", "volume.xyz", ".npy, .npz, .nii, .nii.gz, .nrrd")
 
 
 def test_a_single_picture_asks_for_its_folder(tmp_path):
@@ -334,7 +335,7 @@ def test_the_hash_depends_on_pixels_shape_type_and_names_only(tmp_path):
 
 
 def test_every_format_has_a_description():
-    assert len(FORMATS) == 5
+    assert len(FORMATS) == 11
     assert all(FORMATS.values())
 
 
@@ -348,3 +349,52 @@ def test_every_point_of_a_real_sequence_lies_on_its_object():
     points = read_points(find_points(folder), sequence)
     assert truth.shape == sequence.shape[:3]
     assert truth[tuple(points.coordinates.T)].all()
+
+
+def test_channels_are_added_and_chosen(tmp_path):
+    np.save(tmp_path / "colour.npy", COLOUR_8)
+    np.save(tmp_path / "grey.npy", GREY_8)
+    both = read_sequence(tmp_path / "colour.npy", added=(tmp_path / "grey.npy",))
+    assert both.shape == (3, 4, 5, 4)
+    np.testing.assert_array_equal(both.frames[..., 3], GREY_8)
+    chosen = read_sequence(tmp_path / "colour.npy", added=(tmp_path / "grey.npy",), channels=(3, 1))
+    np.testing.assert_array_equal(chosen.frames, np.stack([GREY_8, COLOUR_8[..., 1]], axis=-1))
+    with pytest.raises(InputError, match="between 0 and 2, got 0,3"):
+        read_sequence(tmp_path / "colour.npy", channels=(0, 3))
+
+
+def test_a_sequence_remembers_how_it_was_read_wherever_it_is_read_from(tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", GREY_8)
+    monkeypatch.chdir(tmp_path)
+    source = read_sequence("a.npy", added=("a.npy",), channels=(1,), window=(0, 9)).source
+    file = str(tmp_path / "a.npy")
+    assert source.path == file
+    assert source.reading == Reading("auto", (1,), (file,), (0, 9))
+
+
+def test_added_files_must_lie_on_the_same_grid(tmp_path):
+    first = save_nifti(tmp_path / "a.nii")
+    moved = save_nifti(tmp_path / "b.nii", affine=tilt(AFFINE))
+    smaller = save_nifti(tmp_path / "c.nii", VOXELS[1:])
+    assert read_sequence(first, added=(first,)).shape == (5, 6, 7, 2)
+    for other, fragment in (
+        (moved, "must lie where the first one does"),
+        (smaller, "must have the first one's frames"),
+    ):
+        with pytest.raises(InputError, match=fragment):
+            read_sequence(first, added=(other,))
+
+
+@pytest.mark.parametrize("text", ["", "lungs", "1", "1,0", "1,-5", "1,nan", "inf,2", "1,2,3"])
+def test_a_window_must_have_a_level_and_a_width(text):
+    with pytest.raises(InputError, match="LEVEL,WIDTH") as caught:
+        parse_window(text)
+    assert "lung, bone, brain, soft" in str(caught.value)
+
+
+def test_a_window_comes_with_the_sequence_and_changes_its_hash(tmp_path):
+    np.save(tmp_path / "a.npy", GREY_8)
+    windowed = read_sequence(tmp_path / "a.npy", window=parse_window("30,20"))
+    assert windowed.window == (20, 40)
+    np.testing.assert_array_equal(windowed.frames[..., 0], GREY_8)
+    assert hash_sequence(windowed) != hash_sequence(read_sequence(tmp_path / "a.npy"))

@@ -9,7 +9,8 @@ from PIL import Image
 
 from fewpoint.errors import InputError, OutputError, RunConflictError
 from fewpoint.io import masks as masks_module
-from fewpoint.io.masks import read_masks, write_masks
+from fewpoint.io.masks import read_mask_pair, read_masks, write_masks
+from volumes import AFFINE, VOXELS, reorient, save_nifti
 
 MASKS = np.random.default_rng(1).random((3, 6, 7)) < 0.4
 NAMES = ("a1", "a2", "a10")
@@ -89,3 +90,16 @@ def test_names_that_are_no_file_names_are_refused(tmp_path, names):
 def test_a_missing_parent_is_an_output_error(tmp_path):
     with pytest.raises(OutputError, match="cannot write"):
         write_masks(MASKS, NAMES, tmp_path / "nowhere" / "masks")
+
+
+def test_volumes_are_compared_only_where_they_lie_in_the_same_place(tmp_path):
+    """The same voxels stored the other way round would be scored against each other's mirror image."""
+    one = save_nifti(tmp_path / "one.nii")
+    same = save_nifti(tmp_path / "same.nii.gz", affine=AFFINE + 1e-5)
+    mirrored = save_nifti(tmp_path / "mirrored.nii", *reorient(VOXELS, AFFINE, (-1, 1, 1)))
+    np.save(tmp_path / "anywhere.npy", VOXELS.T)
+    for other in (same, tmp_path / "anywhere.npy"):
+        masks, truth = read_mask_pair(one, other)
+        np.testing.assert_array_equal(masks, truth)
+    with pytest.raises(InputError, match="must lie in the same place"):
+        read_mask_pair(one, mirrored)

@@ -1,15 +1,20 @@
-"""Points are read from both kinds of CSV, checked, and written back."""
+"""Points are read from every kind of file, checked, and written back."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fewpoint.core import ImageSequence, PointSet
+from fewpoint.core import Geometry, ImageSequence, PointSet, Source
 from fewpoint.errors import InputError
 from fewpoint.io.points import find_points, hash_points, read_points, write_points
 
 SEQUENCE = ImageSequence.from_array(np.zeros((9, 11, 21), np.uint8))
+# Stored as (21, 11, 9), cut along its last axis: a voxel i, j, k is the point frame k, y j, x i.
+GEOMETRY = Geometry.from_affine(np.array([[-2.0, 0, 0, 40], [0, -2, 0, 20], [0, 0, 5, -10], [0, 0, 0, 1]]), (21, 11, 9))
+VOLUME = ImageSequence(SEQUENCE.frames, SEQUENCE.names, Source("v.nii", "nifti", GEOMETRY))
 PREAMBLE = "VideoWidth:;21\nVideoHeight:;11\nDisplayWidth:;21\nDisplayHeight:;11\nframe;time;visible;x;y\n"
 
 
@@ -23,9 +28,9 @@ def rows_of(path: Path) -> list[list[int]]:
     return read_points(path, SEQUENCE).coordinates.tolist()
 
 
-def assert_refused(path: Path, *fragments: str) -> None:
+def assert_refused(path: Path, *fragments: str, sequence: ImageSequence = SEQUENCE) -> None:
     with pytest.raises(InputError) as caught:
-        read_points(path, SEQUENCE)
+        read_points(path, sequence)
     message = str(caught.value)
     assert "\n" not in message
     for fragment in (path.name, *fragments):
@@ -81,7 +86,9 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
         (" \n\n", ["is empty"]),
         ("frame,y,x\n", ["at least one point"]),
         ("frame,y,x\n3,absent\n", ["at least one point"]),
-        ("i,j,k\n1,2,3\n", ["must be frame,y,x", "got i,j,k"]),
+        ("i,j,k\n1,2,3\n", ["i,j,k need an input that says where its voxels lie", "give frame,y,x"]),
+        ("ras_x,ras_y,ras_z\n1,2,3\n", ["millimetres need an input"]),
+        ("ras_x,lps_y,ras_z\n1,2,3\n", ["must be frame,y,x", "lps_x,lps_y,lps_z", "got ras_x,lps_y,ras_z"]),
         ("0,1,2\n", ["must be frame,y,x", "got 0,1,2"]),
         ("frame,y,x,label\n0,1,2,3\n", ["got frame,y,x,label"]),
         ("frame,y,x\n0,1,2\n\n1,abc,2\n", ["line 4", "y must be a number", "abc"]),
@@ -105,6 +112,97 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
 )
 def test_what_cannot_be_used_is_refused_in_one_line(tmp_path, text, fragments):
     assert_refused(save(tmp_path, text), *fragments)
+
+
+def test_voxel_indices_are_those_of_the_stored_axes(tmp_path):
+    path = save(tmp_path, "i,j,k\n20,10,8\n1.4,2.5,3\nabsent,,7\n")
+    points = read_points(path, VOLUME)
+    assert points.coordinates.tolist() == [[3, 3, 1], [8, 10, 20]]
+    assert points.absent == (7,)
+    sagittal = replace(VOLUME.source, geometry=GEOMETRY.cut("0"))
+    across = ImageSequence(np.zeros((21, 9, 11, 1), np.uint8), tuple(map(str, range(21))), sagittal)
+    path = save(tmp_path, "k,j,i\n8,10,20\nabsent,,7\n")
+    points = read_points(path, across)
+    assert points.coordinates.tolist() == [[20, 8, 10]]
+    assert points.absent == (7,)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ras_x,ras_y,ras_z\n2,14,5\n", "p.csv"),
+        ("RAS_Z,ras_x,ras_y\n5.4,2.3,13.7\n", "p.csv"),
+        ("lps_x,lps_y,lps_z\n-2,-14,5\n", "p.csv"),
+        ("lps_x,lps_y,lps_z\n-2,-14,5\n-2.1,-14.1,5.1\n", "p.csv"),
+        ("# CoordinateSystem = LPS\n# columns = id,x,y,z,ow\n1,-2,-14,5,0\n", "p.fcsv"),
+        ("# Markups fiducial file version = 4.6\n# CoordinateSystem = 0\nvtkMRML_0,2,14,5,0,0,0,1\n", "p.fcsv"),
+    ],
+    ids=["ras", "reordered", "lps", "one voxel twice", "fcsv lps", "fcsv ras"],
+)
+def test_millimetres_find_their_voxel(tmp_path, text, name):
+    """i = (40 - 2) / 2 = 19, j = (20 - 14) / 2 = 3, k = (5 + 10) / 5 = 3."""
+    assert read_points(save(tmp_path, text, name), VOLUME).coordinates.tolist() == [[3, 3, 19]]
+
+
+def slicer_list(name: str, positions: list, **fields: str) -> dict:
+    points = [{"label": f"F-{index}", "position": position} for index, position in enumerate(positions)]
+    points.append({"label": "preview", "position": [0, 0, 0], "positionStatus": "preview"})
+    return {"type": "Fiducial", "name": name, "coordinateSystem": "LPS", "controlPoints": points, **fields}
+
+
+def test_point_lists_of_slicer_are_read_with_their_names(tmp_path):
+    lists = [slicer_list("tumour", [[-2, -14, 5]]), {"type": "Line", "controlPoints": []}]
+    points = read_points(save(tmp_path, json.dumps({"markups": lists}), "F.mrk.json"), VOLUME)
+    assert points.coordinates.tolist() == [[3, 3, 19]]
+    assert points.objects == ("tumour",)
+    ras = [slicer_list("tumour", [[2, 14, 5]], coordinateSystem="RAS"), slicer_list("a", [], coordinateSystem="RAS")]
+    assert len(read_points(save(tmp_path, json.dumps({"markups": ras}), "F.mrk.json"), VOLUME)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "fragments"),
+    [
+        ("{}", "a.mrk.json", ["as 3D Slicer saves them"]),
+        ("[", "a.mrk.json", ["as 3D Slicer saves them"]),
+        (json.dumps({"markups": [slicer_list("a", [[1, 2]])]}), "a.mrk.json", ["as 3D Slicer saves them"]),
+        (json.dumps({"markups": [slicer_list("a", [[None] * 3])]}), "a.mrk.json", ["as 3D Slicer saves them"]),
+        (json.dumps({"markups": [slicer_list("a", [[float("nan")] * 3])]}), "a.mrk.json", ["finite"]),
+        (json.dumps({"markups": [slicer_list("a", [])]}), "a.mrk.json", ["at least one point"]),
+        (json.dumps({"markups": [slicer_list("a", [], coordinateSystem="XYZ")]}), "a.mrk.json", ["RAS or LPS", "XYZ"]),
+        (json.dumps({"markups": [slicer_list("a", [[900, 0, 0]])]}), "a.mrk.json", ["F-0 lies outside", "470"]),
+        (json.dumps({"markups": [slicer_list("a", [[1e300, 0, 0]])]}), "a.mrk.json", ["finite"]),
+        ("1," + "9" * 200_000 + "\n", "a.fcsv", ["comma-separated", "field limit"]),
+        ("1,a,2,3\n", "a.fcsv", ["line 1", "id,x,y,z"]),
+        ("# columns = id,label\n1,a,2,3\n", "a.fcsv", ["line 2", "id,x,y,z"]),
+        ("i,j,k\n21,0,0\n", "a.csv", ["line 2 lies outside the volume", "[21, 0, 0] of [21, 11, 9]"]),
+        ("i,j,k\n0,absent,7\n", "a.csv", ["line 2", "both"]),
+        ("i,j,k\n0,x,7\n", "a.csv", ["line 2", "j must be a number"]),
+        ("i,j,k\n1,2,3\n1,2,3\n", "a.csv", ["duplicate"]),
+        ("ras_x,ras_y,ras_z\n99,0,0\n", "a.csv", ["line 2 lies outside the volume", "header row"]),
+    ],
+)
+def test_unusable_places_are_refused_in_one_line(tmp_path, text, name, fragments):
+    assert_refused(save(tmp_path, text, name), *fragments, sequence=VOLUME)
+
+
+@pytest.mark.parametrize("header", ["frame,y,x,object", "object,frame,y,x"])
+def test_objects_are_kept_as_they_are_written(tmp_path, header):
+    rows = [("1", "2", "3", "Left Kidney"), ("0", "2", "3", "spleen"), ("2", "absent", "", "")]
+    order = [["frame", "y", "x", "object"].index(name) for name in header.split(",")]
+    text = "\n".join([header, *(",".join(row[place] for place in order) for row in rows)])
+    points = read_points(save(tmp_path, text), SEQUENCE)
+    assert points.objects == ("spleen", "Left Kidney")
+    assert points.absent == (2,)
+    write_points(points, tmp_path / "again.csv")
+    again = read_points(tmp_path / "again.csv", SEQUENCE)
+    assert (again.objects, again.absent) == (points.objects, points.absent)
+
+
+def test_objects_of_places_are_kept(tmp_path):
+    path = save(tmp_path, "i,j,k,object\n1,2,3,b\n1,2,1,a\n")
+    assert read_points(path, VOLUME).objects == ("a", "b")
+    path = save(tmp_path, "object,ras_x,ras_y,ras_z\nb,2,14,5\n")
+    assert read_points(path, VOLUME).objects == ("b",)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -232,7 +232,7 @@ def test_a_failed_save_leaves_the_folder_empty(tmp_path, monkeypatch):
     def fail(*arguments):
         raise OutputError("the disk is full")
 
-    monkeypatch.setattr(runs, "write_masks", fail)
+    monkeypatch.setattr(runs, "write_history", fail)
     with pytest.raises(OutputError, match="full"):
         save_segmentation(make_segmentation(), tmp_path / "result")
     assert snapshot(tmp_path) == {}

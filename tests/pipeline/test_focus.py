@@ -70,7 +70,7 @@ def test_no_radii_are_whole_frames_and_leave_everything_untouched():
     assert not FOCUS.whole and FOCUS.share == 0.25
     assert WHOLE.narrow(task) is task
     assert WHOLE.narrow_bound(BOUND) is BOUND
-    assert WHOLE.widen(result, BOUND) is result
+    assert WHOLE.widen(result, task, BOUND) is result
     assert WHOLE.tell(ignore) is ignore
 
 
@@ -91,7 +91,7 @@ def test_the_bound_inside_is_the_same_area_and_less_than_all_of_the_box():
 
 
 def test_a_widened_result_lies_where_it_was_cut_and_is_empty_outside():
-    result, wide = make_result(), FOCUS.widen(make_result(), BOUND)
+    result, wide = make_result(), FOCUS.widen(make_result(), make_task(), BOUND)
     assert (wide.masks.dtype, wide.masks.shape) == (bool, (3, 10, 20))
     np.testing.assert_array_equal(wide.masks[:, 2:7, 5:15], result.masks)
     np.testing.assert_array_equal(wide.probabilities.values[:, 2:7, 5:15], result.probabilities.values)
@@ -102,7 +102,7 @@ def test_a_widened_result_lies_where_it_was_cut_and_is_empty_outside():
 
 
 def test_shares_of_the_box_become_shares_of_the_frame():
-    wide = FOCUS.widen(make_result(), BOUND)
+    wide = FOCUS.widen(make_result(), make_task(), BOUND)
     for name, share in (("mean", 0.1), ("deviation", 0.05), ("observed", 0.2)):
         np.testing.assert_allclose(getattr(wide.priors, name), share)
     history = wide.history

@@ -5,7 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, EpochRecord, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
+from fewpoint.core import (
+    AreaBound,
+    EpochRecord,
+    Geometry,
+    PriorEstimate,
+    PriorHistory,
+    ProbabilityMaps,
+    Segmentation,
+    Source,
+)
 from fewpoint.pipeline.summary import find_warnings, summarise
 
 SOUND = EpochRecord(2, "final", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
@@ -29,12 +38,25 @@ def test_figures_by_hand():
         "frames_with_object": 2,
         "mean_share": pytest.approx(0.1),
         "largest_share": 0.2,
+        "volume_ml": None,
+        "areas_mm2": None,
         "bound": 0.5,
         "bound_origin": "given",
         "epochs": 1,
         "selected_epoch": 1,
+        "notes": [],
         "warnings": [],
     }
+
+
+@pytest.mark.parametrize("over_time", [False, True])
+def test_volume_and_areas_by_hand(over_time):
+    """Four frames of 2 x 5 pixels, 0.5 x 2 mm each, 10 mm apart; two pixels on two of them."""
+    geometry = Geometry((5, 2, 4), (2.0, 0.5, 10.0), np.eye(3), (0.0, 0.0, 0.0), over_time=over_time)
+    summary = summarise(replace(make_result(), source=Source("", "nifti", geometry, notes=("tilted",))))
+    assert summary["areas_mm2"] == [2, 2, 0, 0]
+    assert summary["volume_ml"] == (None if over_time else pytest.approx(4 * 0.5 * 2 * 10 / 1000))
+    assert summary["notes"] == ["tilted"]
 
 
 @pytest.mark.parametrize(
@@ -57,3 +79,18 @@ def test_warnings_say_what_is_wrong_and_nothing_else(result, fragments):
     warnings = find_warnings(result)
     assert len(warnings) == len(fragments)
     assert all(fragment in warning for fragment, warning in zip(fragments, warnings, strict=True))
+
+
+def test_a_single_frame_is_told_what_cannot_work():
+    result = make_result()
+    (warning,) = find_warnings(
+        Segmentation(
+            result.masks[:1],
+            ProbabilityMaps(result.probabilities.values[:1]),
+            PriorEstimate(np.zeros(1), np.zeros(1), np.zeros(1)),
+            PriorHistory.empty(1),
+            result.bound,
+            ("a",),
+        )
+    )
+    assert "nothing was tracked over time" in warning

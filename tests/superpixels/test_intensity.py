@@ -1,10 +1,13 @@
 """The brightness window of a sequence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from fewpoint.core import ImageSequence
 from fewpoint.superpixels import intensity
-from fewpoint.superpixels.intensity import find_window, normalise
+from fewpoint.superpixels.intensity import find_window, normalise, window_of
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
@@ -49,3 +52,10 @@ def test_a_subsample_finds_nearly_the_same_window(monkeypatch):
     sampled = find_window(frames)
     # The 0.5 % of 16,000 draws from 0 … 999 has a standard error of 0.6.
     np.testing.assert_allclose([sampled.low, sampled.high], [exact.low, exact.high], atol=3)
+
+
+def test_a_window_given_with_the_sequence_is_taken_for_every_channel():
+    frames = np.array([0, 20, 30, 40, 99], np.uint8).reshape(1, 1, 5, 1).repeat(2, axis=-1)
+    sequence = replace(ImageSequence.from_array(frames), window=(20, 40))
+    shown = window_of(sequence).apply(frames)
+    assert shown[0, 0].T.tolist() == [[0, 0, 0.5, 1, 1]] * 2

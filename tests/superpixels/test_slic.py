@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fewpoint.core import ImageSequence, StageProgress
+from fewpoint.core import Geometry, ImageSequence, Source, StageProgress
 from fewpoint.errors import SettingsError
 from fewpoint.evaluation import make_phantom, score_ceiling
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
@@ -117,3 +117,17 @@ def test_superpixels_follow_real_objects(folder, target):
 def test_meaningless_settings_are_refused_by_name(wrong):
     with pytest.raises(SettingsError, match=f"superpixels.{next(iter(wrong))}"):
         SuperpixelSettings(**wrong)
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 4.0), (4.0, 1.0)], ids=["flat", "upright"])
+def test_superpixels_are_square_in_millimetres_and_not_in_pixels(spacing):
+    """On frames of noise 4 mm coarse along one side: about as wide as high in the patient, so 4 : 1 in pixels."""
+    size = (96, 24) if spacing[0] < spacing[1] else (24, 96)
+    frames = np.random.default_rng(0).integers(0, 9, (1, *size, 1)).astype(np.uint8)
+    geometry = Geometry((size[1], size[0], 1), (spacing[1], spacing[0], 1.0), np.eye(3), (0.0, 0.0, 0.0))
+    sequence = ImageSequence(frames, ("a",), Source("", "nifti", geometry))
+    assert sequence.square_size == (96, 96)
+    labels = segment_frames(sequence, SuperpixelSettings(count=36, compactness=200)).labels[0]
+    sides = [np.ptp(np.nonzero(labels == region), axis=1) + 1 for region in range(labels.max() + 1)]
+    height_mm, width_mm = np.median(sides, axis=0) * spacing
+    assert 0.5 < height_mm / width_mm < 2

@@ -59,4 +59,5 @@ def _describe(masks: np.ndarray, sequence: ImageSequence, bound: AreaBound) -> S
         PriorHistory.empty(len(masks)),
         bound,
         sequence.names,
+        sequence.source,
     )

@@ -9,7 +9,9 @@ import typer
 
 MasksPath = Annotated[
     Path,
-    typer.Argument(metavar="MASKS", help="A run folder, a folder of mask images, a TIFF stack, an .npy or an .npz."),
+    typer.Argument(
+        metavar="MASKS", help="A run folder, a folder of mask images, a NIfTI volume, a TIFF stack, an .npy or an .npz."
+    ),
 ]
 TruthPath = Annotated[
     Path, typer.Argument(metavar="TRUTH", help="The same for the truth; pixels other than zero show the object.")
@@ -23,9 +25,9 @@ def evaluate_command(masks: MasksPath, truth: TruthPath, as_json: AsJson = False
     Prints F1, precision and recall of each frame, and over all pixels of all frames together.
     """
     from fewpoint.evaluation.metrics import score_masks
-    from fewpoint.io.masks import read_masks
+    from fewpoint.io.masks import read_mask_pair
 
-    scores = score_masks(read_masks(masks), read_masks(truth))
+    scores = score_masks(*read_mask_pair(masks, truth))
     if as_json:
         print(json.dumps({**asdict(scores.pooled), "frames": [asdict(score) for score in scores.frames]}))
         return

@@ -12,16 +12,19 @@ DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVID
 
 
 def info_command(as_json: AsJson = False) -> None:
-    """Show version, formats, devices and presets."""
+    """Show version, formats, extras, devices and presets."""
     facts = collect_facts()
     if as_json:
         print(json.dumps(facts))
         return
     print(f"fewpoint {facts['version']}")
-    for title in ("formats", "devices"):
+    for title in ("formats", "outputs", "devices"):
         print(f"\n{title}")
         for name, description in facts[title].items():
             print(f"  {name:16}  {description}")
+    print("\nextras")
+    for name, installed in facts["extras"].items():
+        print(f"  {name:16}  {'installed' if installed else f'not installed: pip install fewpoint[{name}]'}")
     for name, sections in facts["presets"].items():
         print(f"\npreset {name}")
         for section, values in sections.items():
@@ -29,12 +32,16 @@ def info_command(as_json: AsJson = False) -> None:
 
 
 def collect_facts() -> dict:
+    from fewpoint.io.extras import EXTRAS, is_installed
+    from fewpoint.io.formats import FILES, FILM, FILM_FILE
     from fewpoint.io.images import FORMATS
     from fewpoint.pipeline.config import PRESETS, as_table
 
     return {
         "version": __version__,
         "formats": FORMATS,
+        "outputs": {**FILES, FILM: FILM_FILE},
+        "extras": {name: is_installed(name) for name in EXTRAS},
         "devices": DEVICES,
         "presets": {name: as_table(settings) for name, settings in PRESETS.items()},
     }

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.cli.outputs import Formats, Probabilities
+from fewpoint.core import AreaBound, ImageSequence, Message, PointSet
 from fewpoint.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +23,16 @@ class PresetName(StrEnum):
     PAPER = "paper"
 
 
+class AxisName(StrEnum):
+    AUTO = "auto"
+    FIRST = "0"
+    SECOND = "1"
+    THIRD = "2"
+    SAGITTAL = "sagittal"
+    CORONAL = "coronal"
+    AXIAL = "axial"
+
+
 class DeviceName(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
@@ -32,7 +43,9 @@ class DeviceName(StrEnum):
 InputPath = Annotated[
     Path,
     typer.Argument(
-        metavar="INPUT", help="The frames: a folder of PNG, JPEG or TIFF images, a TIFF stack, an .npy or an .npz."
+        metavar="INPUT",
+        help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI, NRRD or MetaImage volume, a DICOM series, "
+        "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info.",
     ),
 ]
 OutPath = Annotated[
@@ -43,8 +56,28 @@ PointsPath = Annotated[
     typer.Option(
         "--points",
         metavar="FILE",
-        help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; or a 2dlocs.csv. "
+        help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
+        "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; or a 2dlocs.csv. "
         "May be left out where INPUT comes with a 2dlocs.csv.",
+    ),
+]
+Axis = Annotated[
+    AxisName, typer.Option("--axis", help="Axis along which a volume is cut; auto takes that of the widest spacing.")
+]
+Channels = Annotated[
+    str | None,
+    typer.Option("--channels", metavar="N,N,…", help="Channels to keep, counted from zero over INPUT and --with."),
+]
+Added = Annotated[
+    list[Path] | None,
+    typer.Option("--with", metavar="FILE", help="Another file on INPUT's grid, for its channels; may be repeated."),
+]
+Window = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="LEVEL,WIDTH",
+        help="Pixel values that matter: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Else measured.",
     ),
 ]
 MaxFraction = Annotated[
@@ -83,6 +116,10 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     input_path: InputPath,
     out: OutPath,
     points_path: PointsPath = None,
+    axis: Axis = AxisName.AUTO,
+    channels: Channels = None,
+    added: Added = None,
+    window: Window = None,
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
     preset: Preset = PresetName.AUTO,
@@ -91,29 +128,42 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     assignments: Assignments = None,
     config: ConfigPath = None,
     no_tracking: NoTracking = False,
+    formats: Formats = None,
+    probabilities: Probabilities = False,
     as_json: AsJson = False,
 ) -> None:
     """Segment the clicked object on every frame of INPUT."""
     if max_fraction is not None and largest_box is not None:
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
-    from fewpoint.io.images import read_sequence
+    from fewpoint.io.images import parse_window, read_sequence
 
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
     settings = build_settings(preset, device, config, changes)
-    sequence = read_sequence(input_path)
+    sequence = read_sequence(
+        input_path,
+        axis=axis,
+        channels=_parse_channels(channels),
+        added=tuple(added or ()),
+        window=None if window is None else parse_window(window),
+    )
     points = _read_points(input_path, points_path, sequence)
     bound = _read_bound(max_fraction, largest_box, sequence)
 
     from fewpoint.cli.progress import show_progress
+    from fewpoint.io.formats import FILES, Outputs
     from fewpoint.io.runs import RunFolder
     from fewpoint.pipeline.run import run_task
     from fewpoint.pipeline.task import Task
 
-    task = Task(sequence, points, bound, settings, seed, device)
+    outputs = Outputs.of(formats or [], probabilities=probabilities)
+    task = Task(sequence, points, bound, settings, seed, device, outputs)
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
+            for note in sequence.source.notes:
+                listener(Message(note, warning=True))
             run_task(task, folder, listener)
-        _tell(folder.path, folder.manifest, as_json)
+        masks = [folder.path / FILES[name] for name in outputs.resolve(sequence.source)]
+        _tell(folder.path, folder.manifest, masks, as_json)
 
 
 def build_settings(preset: str, device: str, config: Path | None, assignments: list[str]) -> "Settings":
@@ -133,6 +183,13 @@ def _resolve_device(preset: str, device: str) -> str:
     from fewpoint.learning.devices import choose_device
 
     return choose_device(device).type
+
+
+def _parse_channels(text: str | None) -> tuple[int, ...]:
+    try:
+        return () if text is None else tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"--channels must be whole numbers such as 0,2, got {text}") from None
 
 
 def _read_points(input_path: Path, points_path: Path | None, sequence: ImageSequence) -> PointSet:
@@ -167,7 +224,7 @@ def _parse_box(text: str) -> list[int]:
     return numbers
 
 
-def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
+def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> None:
     """Say what came out and where it lies."""
     summary = manifest["result"]
     if as_json:
@@ -179,5 +236,6 @@ def _tell(folder: Path, manifest: dict, as_json: bool) -> None:
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
-    print(f"masks:  {folder / 'masks'}")
+    for path in masks:
+        print(f"masks:  {path}")
     print(f"report: {folder / 'report.html'}")

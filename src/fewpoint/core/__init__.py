@@ -1,6 +1,7 @@
 """The nouns that flow through the program: frozen, self-checking, numpy only."""
 
 from fewpoint.core.bound import AreaBound
+from fewpoint.core.geometry import Geometry
 from fewpoint.core.history import EpochRecord, PriorEstimate, PriorHistory
 from fewpoint.core.points import PointSet
 from fewpoint.core.probabilities import ProbabilityMaps
@@ -18,6 +19,7 @@ from fewpoint.core.progress import (
 from fewpoint.core.segmentation import Segmentation
 from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
+from fewpoint.core.source import Reading, Source
 from fewpoint.core.superpixels import SuperpixelMap
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "EpochFinished",
     "EpochPredicted",
     "EpochRecord",
+    "Geometry",
     "ImageSequence",
     "Listener",
     "Message",
@@ -32,8 +35,10 @@ __all__ = [
     "PriorEstimate",
     "PriorHistory",
     "ProbabilityMaps",
+    "Reading",
     "Segmentation",
     "Segmenter",
+    "Source",
     "StageFinished",
     "StageProgress",
     "StageStarted",

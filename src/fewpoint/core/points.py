@@ -1,4 +1,4 @@
-"""The clicks of a person on one object."""
+"""The clicks of a person, on one object or on several."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ class PointSet:
 
     coordinates: (P, 3) int64, zero-based columns frame, y, x, no row twice, sorted.
     absent: sorted frames on which a person said the object is not there.
+    objects: name of the object under each point; empty where nobody gave names.
 
     >>> PointSet.from_rows([(0, 3, 4)], absent=[1]).frames
     array([0])
@@ -20,6 +21,7 @@ class PointSet:
 
     coordinates: np.ndarray
     absent: tuple[int, ...] = ()
+    objects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.coordinates.ndim != 2 or self.coordinates.shape[1] != 3:
@@ -28,6 +30,8 @@ class PointSet:
             raise InputError(f"points must be whole pixels, got {self.coordinates.dtype}; round them first")
         if len(self.coordinates) == 0:
             raise InputError("at least one point on the object is needed, got none; click on the object once")
+        if self.objects and len(self.objects) != len(self.coordinates):
+            raise InputError(f"each point needs one object: {len(self.coordinates)} points, {len(self.objects)} names")
         contradicted = sorted(set(self.absent) & set(self.coordinates[:, 0].tolist()))
         if contradicted:
             raise InputError(
@@ -35,19 +39,31 @@ class PointSet:
             )
 
     @classmethod
-    def from_rows(cls, rows: list[tuple[int, int, int]], absent: list[int] | tuple[int, ...] = ()) -> "PointSet":
-        """Sort the rows and check that none stands twice."""
-        coordinates = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
+    def from_rows(
+        cls,
+        rows: list[tuple[int, int, int]],
+        absent: list[int] | tuple[int, ...] = (),
+        objects: list[str] | tuple[str, ...] = (),
+    ) -> "PointSet":
+        """Sort the rows, and with them the objects, and check that none stands twice."""
+        order = sorted(range(len(rows)), key=lambda index: rows[index])
+        coordinates = np.array([rows[index] for index in order], dtype=np.int64).reshape(-1, 3)
         unique, counts = np.unique(coordinates, axis=0, return_counts=True)
         if len(unique) < len(coordinates):
             frame, y, x = unique[counts > 1][0]
             raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
-        return cls(coordinates, tuple(sorted(set(absent))))
+        names = tuple(objects[index] for index in order) if objects else ()
+        return cls(coordinates, tuple(sorted(set(absent))), names)
 
     @property
     def frames(self) -> np.ndarray:
         """(P,) frame of each point."""
         return self.coordinates[:, 0]
+
+    @property
+    def object_names(self) -> tuple[str, ...]:
+        """Each object's name once, sorted."""
+        return tuple(sorted(set(self.objects)))
 
     def __len__(self) -> int:
         return len(self.coordinates)

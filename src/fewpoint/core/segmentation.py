@@ -8,6 +8,7 @@ import numpy as np
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorEstimate, PriorHistory
 from fewpoint.core.probabilities import ProbabilityMaps
+from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
 
@@ -17,6 +18,7 @@ class Segmentation:
 
     masks: (T, H, W) bool, at the input's size.
     names: one name a frame, the input's.
+    source: the file the frames were read from, in whose format and place the masks are saved; None without one.
     """
 
     masks: np.ndarray
@@ -25,6 +27,7 @@ class Segmentation:
     history: PriorHistory
     bound: AreaBound
     names: tuple[str, ...]
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         if self.masks.dtype != bool or self.masks.shape != self.probabilities.values.shape:

@@ -1,11 +1,14 @@
 """The frames of one volume or video."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fewpoint.core.geometry import Geometry
+from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
+NEARLY_SQUARE = 1.02
 PIXEL_TYPES = (np.uint8, np.uint16, np.float32)
 
 
@@ -15,6 +18,8 @@ class ImageSequence:
 
     frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map.
     names: one name a frame, used for the files written for it.
+    source: the file they were read from, None for frames made in memory.
+    window: the pixel values shown and learnt as black and as white; None to measure them.
 
     >>> ImageSequence.from_array(np.zeros((3, 4, 5), np.uint8)).shape
     (3, 4, 5, 1)
@@ -22,6 +27,8 @@ class ImageSequence:
 
     frames: np.ndarray
     names: tuple[str, ...]
+    source: Source | None = None
+    window: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.frames.ndim != 4 or 0 in self.frames.shape:
@@ -35,6 +42,10 @@ class ImageSequence:
             )
         if len(self.names) != len(self.frames):
             raise InputError(f"each frame needs one name: {len(self.frames)} frames, {len(self.names)} names")
+        if self.window is not None and not -np.inf < self.window[0] < self.window[1] < np.inf:
+            raise InputError(f"a window must go from a value to a larger one, got {self.window}")
+        if self.geometry is not None and self.geometry.frames_shape != self.shape[:3]:
+            raise InputError(f"frames must fit their geometry: {self.shape[:3]} and {self.geometry.shape}")
 
     @classmethod
     def from_array(cls, frames: np.ndarray) -> "ImageSequence":
@@ -45,6 +56,13 @@ class ImageSequence:
         frames = _to_pixel_type(frames)
         return cls(frames, numbered_names(len(frames)))
 
+    def crop(self, rows: tuple[int, int], columns: tuple[int, int]) -> "ImageSequence":
+        """The part of every frame between these rows and columns, ends exclusive, with its own place."""
+        source = self.source
+        if source is not None and source.geometry is not None:
+            source = replace(source, geometry=source.geometry.crop(rows, columns))
+        return replace(self, frames=self.frames[:, slice(*rows), slice(*columns)], source=source)
+
     @property
     def shape(self) -> tuple[int, int, int, int]:
         return self.frames.shape
@@ -53,6 +71,22 @@ class ImageSequence:
     def size(self) -> tuple[int, int]:
         """Height and width in pixels."""
         return self.frames.shape[1:3]
+
+    @property
+    def square_size(self) -> tuple[int, int]:
+        """Height and width with the side of the coarser spacing widened so that pixels would be square."""
+        if self.geometry is None:
+            return self.size
+        spacing = self.geometry.pixel_spacing_mm
+        if max(spacing) < NEARLY_SQUARE * min(spacing):
+            return self.size
+        height, width = (round(side * step / min(spacing)) for side, step in zip(self.size, spacing, strict=True))
+        return height, width
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Where the voxels lie, None for frames that have no place."""
+        return None if self.source is None else self.source.geometry
 
     def __len__(self) -> int:
         return len(self.frames)

@@ -34,6 +34,20 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
             raise
 
 
+def write_file_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """The same for libraries that write to a path: `write` gets one of the same name in a folder of its own."""
+    temporary = _name_partial(path)
+    with explaining_write_errors(path):
+        temporary.mkdir()
+        try:
+            write(temporary / path.name)
+            with open(temporary / path.name, "rb") as stream:
+                os.fsync(stream.fileno())
+            os.replace(temporary / path.name, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
 def write_new(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file that must not exist yet, and wait until it is on disk."""
     with open(path, "xb") as stream:

@@ -1,6 +1,7 @@
 """One file -> one array, exactly as stored; a truncated or damaged file is an error, never grey pixels."""
 
-import logging
+import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,16 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewpoint.errors import FewpointError, InputError
+from fewpoint.io.sizes import check_declared_size
 
 if TYPE_CHECKING:
     from PIL import Image
-    from tifffile import TiffFile
-
-# tifffile logs what it stumbles over; without a handler Python prints that beside our one-line error.
-logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-PNG_BIT_DEPTH_OFFSET = 24
+PNG_SIZE_OFFSET, PNG_BIT_DEPTH_OFFSET = 16, 24
+LARGEST_PIXEL_BYTES = 8  # four channels of 16 bits
 ZIP_SIGNATURE = b"PK"
 
 
@@ -40,6 +39,29 @@ def explaining_read_errors(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {_one_line(error)}; {_remedy(error)}") from error
 
 
+@contextmanager
+def naming(file: object) -> Iterator[None]:
+    """Put the name of a file before errors of what it holds."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Libraries below Python, such as ITK's, print beside the errors that they raise."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
+
+
 def check_exists(path: Path) -> None:
     """Raise InputError where there is neither a file nor a folder."""
     with explaining_read_errors(path):
@@ -53,18 +75,6 @@ def decode_image(path: Path) -> np.ndarray:
         return _decode_16_bit_png(path) if _is_16_bit_png(path) else _decode_8_bit(path)
 
 
-def decode_tiff(path: Path) -> np.ndarray:
-    """Read all pages of a TIFF as (T, H, W, C), without an alpha channel; pages of unlike shape are an error."""
-    import tifffile
-
-    with explaining_read_errors(path), tifffile.TiffFile(path) as tiff:
-        _check_complete(tiff)
-        _check_pages_alike(tiff, path)
-        series = tiff.series[0]
-        frames = _order_axes(series.asarray(), series.axes, path)
-        return _to_colour_samples(frames, tiff)
-
-
 def load_array(path: Path, key: str) -> np.ndarray:
     """Load a .npy as a memory map, or from a .npz the array called `key` or else the only one there is."""
     with _explaining_numpy_errors(path), open(path, "rb") as stream:
@@ -72,7 +82,10 @@ def load_array(path: Path, key: str) -> np.ndarray:
             return np.load(path, mmap_mode="r", allow_pickle=False)
         stream.seek(0)  # numpy leaves a damaged archive open when it is given the path
         with np.load(stream, allow_pickle=False) as archive:
-            return archive[_choose_array(archive.files, key, path)]
+            name = _choose_array(archive.files, key, path)
+            entry = next(entry for entry in archive.zip.infolist() if entry.filename in (name, f"{name}.npy"))
+            check_declared_size(path, (entry.file_size,), 1)
+            return archive[name]
 
 
 def _one_line(reason: object) -> str:
@@ -95,7 +108,10 @@ def _decode_16_bit_png(path: Path) -> np.ndarray:
     """Pillow would reduce 16-bit colour to 8 bits."""
     import imagecodecs
 
-    pixels = imagecodecs.png_decode(path.read_bytes())
+    data = path.read_bytes()
+    width, height = struct.unpack(">II", data[PNG_SIZE_OFFSET : PNG_SIZE_OFFSET + 8])
+    check_declared_size(path, (height, width), LARGEST_PIXEL_BYTES)
+    pixels = imagecodecs.png_decode(data)
     if pixels.ndim == 2:
         return pixels[..., np.newaxis]
     has_alpha = pixels.shape[-1] in (2, 4)
@@ -115,61 +131,6 @@ def _to_grey_or_colour(image: "Image.Image") -> "Image.Image":
     if image.mode in ("L", "RGB"):
         return image
     return image.convert("L" if image.mode in ("1", "LA") else "RGB")
-
-
-def _check_complete(tiff: "TiffFile") -> None:
-    """Where pages or strips lie past the end of the file, tifffile leaves them out or fills in zeros."""
-    handle = tiff.filehandle
-    handle.seek(tiff.pages.next_page_offset)
-    if handle.read(tiff.tiff.offsetsize) != bytes(tiff.tiff.offsetsize):
-        raise ValueError(f"the file ends after page {len(tiff.pages)} although more follow")
-    for index, page in enumerate(tiff.pages):
-        ends = [start + length for start, length in zip(page.dataoffsets, page.databytecounts, strict=True)]
-        if not ends or max(ends) > handle.size:
-            raise ValueError(f"the file ends before the pixels of page {index}")
-
-
-def _check_pages_alike(tiff: "TiffFile", path: Path) -> None:
-    """tifffile puts pages that differ in shape or type into several series."""
-    if len(tiff.series) == 1:
-        return
-    first = tiff.pages[0]
-    for index, page in enumerate(tiff.pages):
-        if (page.shape, page.dtype) != (first.shape, first.dtype):
-            raise InputError(
-                f"all pages of {path} must have one size and pixel type, page 0 is {first.dtype} {first.shape} and "
-                f"page {index} is {page.dtype} {page.shape}; save them as separate stacks"
-            )
-    raise InputError(f"{path} must hold one stack, it holds {len(tiff.series)} images; save each to its own file")
-
-
-def _order_axes(array: np.ndarray, axes: str, path: Path) -> np.ndarray:
-    """Order a TIFF series as (T, H, W, C); S and C are channels, every other axis beside Y and X counts frames."""
-    lengths = dict(enumerate(array.shape))
-    frames = [i for i, axis in enumerate(axes) if axis not in "YXSC" and lengths[i] > 1]
-    channels = [i for i, axis in enumerate(axes) if axis in "SC" and lengths[i] > 1]
-    if len(frames) > 1 or len(channels) > 1 or "Y" not in axes or "X" not in axes:
-        raise InputError(
-            f"{path} must hold one stack of frames, got axes {axes} of shape {array.shape}; save one volume a file"
-        )
-    plane = [axes.index("Y"), axes.index("X")]
-    single = [i for i in lengths if i not in (*frames, *plane, *channels)]
-    count = lengths[frames[0]] if frames else 1
-    ordered = array.transpose([*single, *frames, *plane, *channels])
-    return ordered.reshape(count, lengths[plane[0]], lengths[plane[1]], -1)
-
-
-def _to_colour_samples(frames: np.ndarray, tiff: "TiffFile") -> np.ndarray:
-    """Drop the alpha sample, look up a palette.
-
-    MINISWHITE is left as stored: tifffile itself writes boolean masks so, without turning them over.
-    """
-    page = tiff.pages[0]
-    if page.colormap is not None and frames.shape[-1] == 1:
-        palette = (page.colormap.T >> 8).astype(np.uint8)
-        return palette[frames[..., 0]]
-    has_alpha = bool(page.extrasamples) and page.extrasamples[-1] in (1, 2)
-    return frames[..., :-1] if has_alpha and frames.shape[-1] == page.samplesperpixel else frames
 
 
 @contextmanager

@@ -8,18 +8,30 @@ import numpy as np
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
 from fewpoint.io.stacks import read_stack
+from fewpoint.io.volumes import Stack, is_same_place
 
 MASKS_FOLDER = "masks"
 TRUTH_FOLDER = "ground_truth-frames"
+# What else a run folder may hold its masks in; the last holds them always, beside the probabilities.
+RESULT_FILE = "probabilities.npz"
+MASKS_FILES = ("masks.nii.gz", "masks.nrrd", "masks.mha", "masks.tif", "masks.ome.zarr", RESULT_FILE)
 
 
-def read_masks(path: str | Path) -> np.ndarray:
+def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
     """Read masks as (T, H, W) bool; a pixel that is not zero in any channel shows the object.
 
-    path: a run folder, a dataset folder, a folder of images, a TIFF stack, or a .npy or .npz.
+    path: a run folder, a dataset folder, a folder of images, a TIFF stack, a volume, or a .npy or .npz.
+    axis: along which a volume is cut, as in read_sequence.
     """
-    stack, _ = read_stack(Path(path), subfolders=(MASKS_FOLDER, TRUTH_FOLDER), key="masks")
-    return (stack != 0).any(axis=-1)
+    return _to_masks(_read_stack(path, axis))
+
+
+def read_mask_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """Read masks and the truth about them; two volumes must lie in the same place, voxel by voxel."""
+    one, other = _read_stack(masks, "auto"), _read_stack(truth, "auto")
+    if not is_same_place(one.geometry, other.geometry):
+        raise InputError(f"two volumes must lie in the same place, {masks} and {truth} do not; resample one of them")
+    return _to_masks(one), _to_masks(other)
 
 
 def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None:
@@ -37,6 +49,14 @@ def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None
             write_new(temporary / f"{name}.png", lambda stream, data=data: stream.write(data))
 
     replace_folder(folder, fill)
+
+
+def _read_stack(path: str | Path, axis: str) -> Stack:
+    return read_stack(Path(path), inside=(MASKS_FOLDER, *MASKS_FILES, TRUTH_FOLDER), key="masks", axis=axis)
+
+
+def _to_masks(stack: Stack) -> np.ndarray:
+    return (stack.frames != 0).any(axis=-1)
 
 
 def _encode_mask(mask: np.ndarray) -> bytes:

@@ -1,43 +1,65 @@
-"""Clicks on one object, as CSV.
+"""Clicks on an object: CSV, or the point lists of 3D Slicer.
 
-Two kinds are read, told apart by what is in them:
+Told apart by what is in them:
 
-    frame,y,x        a row a point, in pixels from zero; `7,absent` says that frame 7 does not show the object
-    2dlocs.csv       the public dataset's: four preamble lines, then frame;time;visible;x;y with x and y in [0, 1]
+    frame,y,x                    a row a point, in pixels from zero; `7,absent`: frame 7 does not show the object
+    i,j,k                        voxel indices from zero, in the order in which the volume's file stores its axes
+    ras_x,ras_y,ras_z            millimetres to the patient's right, front and head
+    lps_x,lps_y,lps_z            millimetres to the patient's left, back and head
+    2dlocs.csv                   the public dataset's: four preamble lines, then frame;time;visible;x;y in [0, 1]
+    .mrk.json, .fcsv             3D Slicer's
+
+The first four take a further column `object`, the name of what was clicked on.
 """
 
 import csv
 import hashlib
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
+import numpy as np
+
+from fewpoint.core.geometry import Geometry
 from fewpoint.core.points import PointSet
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_text
-from fewpoint.io.decoding import check_exists, explaining_read_errors
+from fewpoint.io.decoding import check_exists, explaining_read_errors, naming
 from fewpoint.io.images import FRAMES_FOLDER
+from fewpoint.io.markups import Mark, parse_markups, parse_old_markups
 
 COLUMNS = ("frame", "y", "x")
+VOXEL_COLUMNS = ("i", "j", "k")
+WORLD_COLUMNS = {system: tuple(f"{system}_{axis}" for axis in "xyz") for system in ("ras", "lps")}
+OBJECT = "object"
 LOCATIONS_FILE = "2dlocs.csv"
 LOCATION_COLUMNS = ("frame", "time", "visible", "x", "y")
 ABSENT = "absent"
 LARGEST_COORDINATE = 2**31
 
-Row = tuple[int, list[str]]  # line number from 1, stripped lower-case fields
+Row = tuple[int, list[str]]  # line number from 1, stripped fields
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a CSV: (line, text by column) without the objects, which stand apart where there is a column of them."""
+
+    columns: tuple[str, ...]
+    records: tuple[tuple[int, dict[str, str]], ...]
+    objects: tuple[str, ...]
 
 
 def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
     """Read the points on one object and check that they lie inside the sequence.
 
-    path: a file of either kind, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
+    path: a file of any kind above, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
     """
     path = _locate(Path(path))
     text = _read_text(path)
-    with _naming(path):
-        points = _parse(text, sequence.size)
+    with naming(f"points file {path}"):
+        points = _parse(text, path.name.lower(), sequence)
         points.check_inside(len(sequence), sequence.size)
     return points
 
@@ -51,11 +73,14 @@ def find_points(sequence_path: str | Path) -> Path | None:
 
 
 def write_points(points: PointSet, path: Path) -> None:
-    """Write the `frame,y,x` kind, absent frames last."""
-    rows = [",".join(COLUMNS)]
-    rows += [f"{frame},{y},{x}" for frame, y, x in points.coordinates.tolist()]
-    rows += [f"{frame},{ABSENT}" for frame in points.absent]
-    write_text(path, "\n".join(rows) + "\n")
+    """Write the `frame,y,x` kind, absent frames last, objects where they have names."""
+    names = [[name] for name in points.objects] or [[]] * len(points)
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*COLUMNS, OBJECT] if points.objects else COLUMNS)
+    writer.writerows([*row, *name] for row, name in zip(points.coordinates.tolist(), names, strict=True))
+    writer.writerows([frame, ABSENT] for frame in points.absent)
+    write_text(path, stream.getvalue())
 
 
 def hash_points(points: PointSet) -> str:
@@ -72,14 +97,6 @@ def _locate(path: Path) -> Path:
     return path / LOCATIONS_FILE
 
 
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"points file {path}: {error}") from None
-
-
 def _read_text(path: Path) -> str:
     with explaining_read_errors(path):
         data = path.read_bytes()
@@ -94,16 +111,27 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def _parse(text: str, size: tuple[int, int]) -> PointSet:
+def _parse(text: str, name: str, sequence: ImageSequence) -> PointSet:
+    if name.endswith(".mrk.json"):
+        return _place_marks(*parse_markups(text), sequence.geometry)
+    if name.endswith(".fcsv"):
+        return _place_marks(*parse_old_markups(text), sequence.geometry)
     locations = _find_locations(_split(text, ";"))
-    return _parse_pixels(_split(text, ",")) if locations is None else _parse_locations(locations, size)
+    if locations is not None:
+        return _parse_locations(locations, sequence.size)
+    table = _parse_table(_split(text, ","))
+    if set(table.columns) == set(COLUMNS):
+        return _parse_pixels(table)
+    if set(table.columns) == set(VOXEL_COLUMNS):
+        return _parse_voxels(table, sequence.geometry)
+    return _parse_positions(table, sequence.geometry)
 
 
 def _split(text: str, delimiter: str) -> list[Row]:
     """Rows that are not blank."""
     reader = csv.reader(text.splitlines(), delimiter=delimiter, skipinitialspace=True)
     try:
-        rows = [(reader.line_num, [field.strip().lower() for field in row]) for row in reader]
+        rows = [(reader.line_num, [field.strip() for field in row]) for row in reader]
     except csv.Error as error:
         raise InputError(f"line {reader.line_num} must be comma-separated text, got {error}; correct it") from error
     return [(line, fields) for line, fields in rows if any(fields)]
@@ -112,7 +140,7 @@ def _split(text: str, delimiter: str) -> list[Row]:
 def _find_locations(rows: list[Row]) -> list[Row] | None:
     """Rows below the dataset's header, or None where there is no such header."""
     for index, (_, fields) in enumerate(rows[:10]):
-        if tuple(fields) == LOCATION_COLUMNS:
+        if tuple(field.lower() for field in fields) == LOCATION_COLUMNS:
             return rows[index + 1 :]
     return None
 
@@ -132,22 +160,96 @@ def _parse_locations(rows: list[Row], size: tuple[int, int]) -> PointSet:
     return PointSet.from_rows(points)
 
 
-def _parse_pixels(rows: list[Row]) -> PointSet:
-    _, header = rows[0]
-    if sorted(header) != sorted(COLUMNS):
+def _parse_table(rows: list[Row]) -> Table:
+    header = [field.lower() for field in rows[0][1]]
+    columns = tuple(name for name in header if name != OBJECT)
+    known = (COLUMNS, VOXEL_COLUMNS, *WORLD_COLUMNS.values())
+    if not any(sorted(columns) == sorted(names) for names in known) or header.count(OBJECT) > 1:
         raise InputError(
-            f"the header must be {','.join(COLUMNS)}, got {','.join(header)[:80]}; name the columns in the first line"
+            f"the header must be {','.join(COLUMNS)} or one of {' '.join(','.join(names) for names in known[1:])}, "
+            f"got {','.join(header)[:80]}; name the columns in the first line"
         )
-    points, absent = [], []
-    for line, fields in rows[1:]:
-        values = _to_record(header, fields, line)
-        frame = _parse_frame(values.pop("frame"), line)
-        if ABSENT in values.values():
-            _check_absent_row(values, line)
+    records = [(line, _to_record(header, fields, line)) for line, fields in rows[1:]]
+    objects = tuple(record.pop(OBJECT) for _, record in records) if OBJECT in header else ()
+    return Table(columns, tuple(records), objects)
+
+
+def _parse_pixels(table: Table) -> PointSet:
+    points, absent, objects = [], [], []
+    for place, (line, record) in enumerate(table.records):
+        frame = _parse_frame(record["frame"], line)
+        others = {axis: record[axis] for axis in "yx"}
+        if _is_absent(others, line):
             absent.append(frame)
         else:
-            points.append((frame, *(_round_half_up(_parse_number(values[axis], axis, line)) for axis in "yx")))
-    return PointSet.from_rows(points, absent)
+            points.append((frame, *(_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx")))
+            objects += table.objects[place : place + 1]
+    return PointSet.from_rows(points, absent, objects)
+
+
+def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
+    """Voxel indices; a row with `absent` and nothing but the index along the sliced axis marks that frame."""
+    geometry = _need_geometry(geometry, ",".join(VOXEL_COLUMNS))
+    sliced = VOXEL_COLUMNS[geometry.axes[0]]
+    marks, absent = [], []
+    for place, (line, record) in enumerate(table.records):
+        if _is_absent({axis: record[axis] for axis in VOXEL_COLUMNS if axis != sliced}, line):
+            absent.append(_parse_frame(record[sliced], line))
+        else:
+            indices = tuple(_parse_number(record[axis], axis, line) for axis in VOXEL_COLUMNS)
+            marks.append(Mark(f"line {line}", indices, "".join(table.objects[place : place + 1])))
+    return _place_voxels(marks, np.array([mark.position for mark in marks]), geometry, absent)
+
+
+def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
+    system = next(iter(table.columns)).partition("_")[0]
+    columns = WORLD_COLUMNS[system]
+    marks = [
+        Mark(
+            f"line {line}",
+            tuple(_parse_number(record[axis], axis, line) for axis in columns),
+            "".join(table.objects[place : place + 1]),
+        )
+        for place, (line, record) in enumerate(table.records)
+    ]
+    return _place_marks(system, marks, geometry)
+
+
+def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> PointSet:
+    """Millimetres to the nearest voxel; marks that share one are one point."""
+    geometry = _need_geometry(geometry, "millimetres")
+    positions = np.array([mark.position for mark in marks]).reshape(-1, 3)
+    if system == "lps":
+        positions = positions * (-1, -1, 1)
+    voxels = geometry.to_voxels(positions)
+    if not (np.abs(voxels) < LARGEST_COORDINATE).all():
+        raise InputError("millimetres must be finite numbers within the volume, got others; correct them")
+    _, first = np.unique(np.floor(voxels + 0.5), axis=0, return_index=True)
+    return _place_voxels([marks[index] for index in first], voxels[first], geometry, [])
+
+
+def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[int]) -> PointSet:
+    """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error tells the mark that lies outside."""
+    rows = []
+    for mark, voxel in zip(marks, voxels.tolist(), strict=True):
+        indices = [_round_half_up(number) for number in voxel]
+        if not all(0 <= index < length for index, length in zip(indices, geometry.shape, strict=True)):
+            raise InputError(
+                f"{mark.where} lies outside the volume: it falls on voxel {indices} of {list(geometry.shape)}; "
+                "check the header row, which says what the numbers mean"
+            )
+        rows.append(tuple(indices[axis] for axis in geometry.axes))
+    named = any(mark.object for mark in marks)
+    return PointSet.from_rows(rows, absent, [mark.object for mark in marks] if named else [])
+
+
+def _need_geometry(geometry: Geometry | None, what: str) -> Geometry:
+    if geometry is None:
+        raise InputError(
+            f"points in {what} need an input that says where its voxels lie, such as NIfTI; "
+            f"this one does not: give {','.join(COLUMNS)}"
+        )
+    return geometry
 
 
 def _to_record(header: tuple[str, ...] | list[str], fields: list[str], line: int) -> dict[str, str]:
@@ -157,10 +259,12 @@ def _to_record(header: tuple[str, ...] | list[str], fields: list[str], line: int
     return dict(zip(header, fields + [""] * len(header), strict=False))
 
 
-def _check_absent_row(values: dict[str, str], line: int) -> None:
-    others = [text for text in values.values() if text not in ("", ABSENT)]
-    if others:
+def _is_absent(values: dict[str, str], line: int) -> bool:
+    """Whether a row says `absent` in the place of its coordinates; not both."""
+    words = {text.lower() for text in values.values()} - {""}
+    if ABSENT in words and len(words) > 1:
         raise InputError(f"line {line} must hold a point or the word {ABSENT}, got both; remove one of the two")
+    return ABSENT in words
 
 
 def _parse_frame(text: str, line: int) -> int:

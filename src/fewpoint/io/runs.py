@@ -2,7 +2,9 @@
 
 manifest.json        the run's identity, its state, whatever the run adds
 stages/              one artefact a stage, so that a killed run goes on where it stopped
-masks/<name>.png     the result, with probabilities.npz, priors.csv and history.csv
+masks/<name>.png     the masks, or in another format, such as masks.nii.gz
+probabilities.npz    probabilities and masks as arrays; priors.csv and history.csv
+source.json          where the input is and how it lies, for writing other formats later
 .lock                held while a process works here; the system lets go of it when the process dies
 """
 
@@ -14,13 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewpoint.core.bound import AreaBound
+from fewpoint.core.history import PriorHistory
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.segmentation import Segmentation
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
 from fewpoint.io.decoding import load_array
-from fewpoint.io.masks import MASKS_FOLDER, write_masks
-from fewpoint.io.tables import write_history, write_priors
+from fewpoint.io.formats import Outputs
+from fewpoint.io.masks import RESULT_FILE
+from fewpoint.io.sources import read_source, write_source
+from fewpoint.io.tables import read_priors, write_history, write_priors
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -29,7 +35,7 @@ MANIFEST_FILE = "manifest.json"
 MANIFEST_FORMAT = "fewpoint run"
 LOCK_FILE = ".lock"
 STAGES_FOLDER = "stages"
-PROBABILITIES_FILE = "probabilities.npz"
+SOURCE_FILE = "source.json"
 PRIORS_FILE = "priors.csv"
 HISTORY_FILE = "history.csv"
 
@@ -165,23 +171,46 @@ def save_segmentation(segmentation: Segmentation, folder: Path) -> Path:
     return folder
 
 
-def write_result(segmentation: Segmentation, folder: Path) -> None:
+def write_result(segmentation: Segmentation, folder: Path, outputs: Outputs = Outputs()) -> None:
     """Write masks, probabilities, priors and history into a folder, replacing those of an earlier write."""
     arrays = {
         "probabilities": segmentation.probabilities.values.astype(np.float16),
+        "masks": segmentation.masks,
         "names": np.array(segmentation.names),
     }
-    write_arrays(folder / PROBABILITIES_FILE, arrays)
+    write_arrays(folder / RESULT_FILE, arrays)
     write_priors(segmentation.priors, folder / PRIORS_FILE)
     write_history(segmentation.history, folder / HISTORY_FILE)
-    write_masks(segmentation.masks, segmentation.names, folder / MASKS_FOLDER)
+    if segmentation.source is not None:
+        write_source(segmentation.source, folder / SOURCE_FILE)
+    outputs.write(segmentation, folder)
+
+
+def load_result(folder: str | Path) -> Segmentation:
+    """Read back what write_result wrote, but for the course of training."""
+    folder = Path(folder)
+    manifest = _read_manifest(folder)
+    if manifest is None or manifest["state"] != "finished":
+        raise InputError(f"{folder} must be the folder of a finished run; give another, or let the run finish first")
+    file = folder / RESULT_FILE
+    masks, names = (load_array(file, key) for key in ("masks", "names"))
+    source = read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
+    return Segmentation(
+        masks,
+        load_probabilities(folder),
+        read_priors(folder / PRIORS_FILE),
+        PriorHistory.empty(len(masks)),
+        AreaBound(manifest["result"]["bound"], manifest["result"]["bound_origin"]),
+        tuple(names.tolist()),
+        source,
+    )
 
 
 def load_probabilities(path: str | Path) -> ProbabilityMaps:
     """Read the probabilities of a result, given its folder or its probabilities.npz."""
     path = Path(path)
     if path.is_dir():
-        path = path / PROBABILITIES_FILE
+        path = path / RESULT_FILE
     if not path.is_file():
         raise InputError(f"{path} does not exist; give the folder of a finished run")
     return ProbabilityMaps(load_array(path, "probabilities"))

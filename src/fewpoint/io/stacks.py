@@ -1,39 +1,85 @@
-"""A file or a folder -> one (T, H, W, C) array with a name for each frame."""
+"""A file or a folder -> one stack of frames, each with its name."""
 
+import os
 import re
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from fewpoint.core.sequence import numbered_names
 from fewpoint.errors import InputError
-from fewpoint.io.decoding import check_exists, decode_image, decode_tiff, explaining_read_errors, load_array
+from fewpoint.io import dicom, itk, nifti, tiff, video, zarr_images
+from fewpoint.io.decoding import check_exists, decode_image, explaining_read_errors, load_array
+from fewpoint.io.volumes import Stack, Volume, cut_volume
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg")
-TIFF_SUFFIXES = (".tif", ".tiff")
 NUMPY_SUFFIXES = (".npy", ".npz")
-FRAME_SUFFIXES = PICTURE_SUFFIXES + TIFF_SUFFIXES
+FRAME_SUFFIXES = PICTURE_SUFFIXES + tiff.SUFFIXES
+PICTURES, NUMPY = "png", "numpy"
+MOST_TRIED = 20  # files looked into for DICOM, whose names often say nothing
+
+READERS: dict[tuple[str, ...], Callable[[Path], Volume]] = {
+    nifti.SUFFIXES: nifti.read_nifti,
+    itk.NRRD_SUFFIXES: itk.read_nrrd,
+    itk.META_SUFFIXES: itk.read_meta,
+    dicom.SUFFIXES: dicom.read_dicom,
+    tiff.SUFFIXES: tiff.read_tiff,
+    video.SUFFIXES: video.read_video,
+    zarr_images.SUFFIXES: zarr_images.read_zarr,
+}
 
 
-def read_stack(path: Path, *, subfolders: tuple[str, ...], key: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Read all frames at a path, and their names.
+def read_stack(path: Path, *, inside: tuple[str, ...], key: str, axis: str = "auto") -> Stack:
+    """Read all frames at a path.
 
-    subfolders: folders inside `path` that hold the frames where `path` has one of them.
+    inside: folders and files to look for in a folder; the first that is there is read in its place.
     key: name of the array in a .npz that holds several.
+    axis: along which a volume is cut, one of AXIS_CHOICES.
     """
     check_exists(path)
     if path.is_dir():
-        return _read_folder(next((path / name for name in subfolders if (path / name).is_dir()), path))
-    suffix = path.suffix.lower()
-    if suffix in TIFF_SUFFIXES:
-        frames = decode_tiff(path)
-    elif suffix in NUMPY_SUFFIXES:
-        frames = _check_array(load_array(path, key), path)
+        path = next((path / name for name in inside if (path / name).exists()), path)
+    reader = _find_reader(path)
+    if reader is not None:
+        stack = cut_volume(reader(path), axis)
+    elif axis != "auto":
+        raise InputError(f"--axis {axis} needs a volume such as NIfTI, {path} holds frames; leave it out")
     else:
+        stack = _read_folder(path) if path.is_dir() else _read_array(path, key)
+    return replace(stack, frames=_to_native(stack.frames))
+
+
+def _find_reader(path: Path) -> Callable[[Path], Volume] | None:
+    """The reader by the name of a file, by what it holds where the name says nothing; None for frames and arrays."""
+    name = path.name.lower()
+    for suffixes, reader in READERS.items():
+        if name.endswith(suffixes) and path.is_dir() == (suffixes is zarr_images.SUFFIXES):
+            return reader
+    is_named = path.suffix.lower() in PICTURE_SUFFIXES + NUMPY_SUFFIXES
+    is_series = _holds_dicom(path) if path.is_dir() else not is_named and dicom.is_dicom(path)
+    return dicom.read_dicom if is_series else None
+
+
+def _holds_dicom(folder: Path) -> bool:
+    """Whether a folder, or one below, holds DICOM; one that holds pictures is a folder of frames."""
+    with explaining_read_errors(folder):
+        files = [entry for entry in sorted(folder.iterdir()) if entry.is_file() and not entry.name.startswith(".")]
+    if any(file.suffix.lower() in dicom.SUFFIXES for file in files):
+        return True
+    if any(file.suffix.lower() in FRAME_SUFFIXES for file in files):
+        return False
+    below = (Path(root) / name for root, _, names in os.walk(folder) for name in sorted(names))
+    return any(dicom.is_dicom(file) for file in islice(below, MOST_TRIED) if file.is_file())
+
+
+def _read_array(path: Path, key: str) -> Stack:
+    if path.suffix.lower() not in NUMPY_SUFFIXES:
         raise InputError(_describe_unsupported(path))
-    return _to_native(frames), numbered_names(len(frames))
+    frames = _check_array(load_array(path, key), path)
+    return Stack(frames, numbered_names(len(frames)), NUMPY)
 
 
 def natural_order(name: str) -> tuple[tuple[int | str, ...], str]:
@@ -59,7 +105,7 @@ def stack_frames(frames: Iterable[tuple[str, np.ndarray]], count: int) -> np.nda
     return stack
 
 
-def _read_folder(folder: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+def _read_folder(folder: Path) -> Stack:
     paths = _list_frames(folder)
     names = tuple(path.stem for path in paths)
     for earlier, later in pairwise(paths):
@@ -68,7 +114,7 @@ def _read_folder(folder: Path) -> tuple[np.ndarray, tuple[str, ...]]:
                 f"each frame needs its own name, but {folder} has {earlier.name} and {later.name}; remove one"
             )
     frames = stack_frames(((path.name, _decode_frame(path)) for path in paths), len(paths))
-    return _to_native(frames), names
+    return Stack(frames, names, PICTURES)
 
 
 def _list_frames(folder: Path) -> list[Path]:
@@ -86,7 +132,7 @@ def _list_frames(folder: Path) -> list[Path]:
 def _decode_frame(path: Path) -> np.ndarray:
     if path.suffix.lower() in PICTURE_SUFFIXES:
         return decode_image(path)
-    pages = decode_tiff(path)
+    pages = tiff.decode_tiff(path)
     if len(pages) > 1:
         raise InputError(
             f"a TIFF in a folder of frames must hold one frame, {path} holds {len(pages)}; give that file itself"
@@ -132,7 +178,8 @@ def _to_native(frames: np.ndarray) -> np.ndarray:
 def _describe_unsupported(path: Path) -> str:
     if path.suffix.lower() in PICTURE_SUFFIXES:
         return f"{path} is one frame; give the folder that holds all frames"
+    known = [suffix for suffixes in READERS for suffix in suffixes]
     return (
-        f"{path} is of no supported kind; give a folder of {', '.join(FRAME_SUFFIXES)} frames "
-        f"or a {', '.join(TIFF_SUFFIXES + NUMPY_SUFFIXES)} file"
+        f"{path} is of no supported kind; give a folder of {', '.join(FRAME_SUFFIXES)} frames or of DICOM images, "
+        f"or a {', '.join([*NUMPY_SUFFIXES, *known])} file"
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
-from fewpoint.superpixels.intensity import find_window
+from fewpoint.superpixels.intensity import window_of
 
 WORKING_SIDE = 192
 PATCH = 0.06  # half a patch's side, and how far a point may move in one frame, as shares of the longer side
@@ -116,7 +116,7 @@ def _reduce(sequence: ImageSequence) -> np.ndarray:
     """(T, h, w) float32 grey frames, the longer side at most WORKING_SIDE."""
     from skimage.transform import resize
 
-    window = find_window(sequence.frames)
+    window = window_of(sequence)
     scale = min(1.0, WORKING_SIDE / max(sequence.size))
     size = tuple(max(1, round(side * scale)) for side in sequence.size)
     frames = (window.apply(frame).mean(axis=-1) for frame in sequence.frames)

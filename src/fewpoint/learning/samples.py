@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
 from fewpoint.learning.working import WorkingSize
-from fewpoint.superpixels.intensity import normalise
+from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import regions_at_points
 
 
@@ -91,10 +91,10 @@ def build_samples(
 
 def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32) -> Tensor:
     """(T, C, h, w) float32 in [0, 1] at the working size, a few frames at a time."""
-    window = normalise(sequence.frames)
+    window = window_of(sequence)
     pieces = []
     for start in range(0, len(sequence), chunk):
-        piece = torch.from_numpy(window[start : start + chunk]).permute(0, 3, 1, 2)
+        piece = torch.from_numpy(window.apply(sequence.frames[start : start + chunk])).permute(0, 3, 1, 2)
         pieces.append(size.reduce_frames(piece.contiguous()))
     return torch.cat(pieces)
 

@@ -23,6 +23,7 @@ from fewpoint.core import (
     SuperpixelsReady,
 )
 from fewpoint.core.progress import Event
+from fewpoint.io.formats import Outputs
 from fewpoint.pipeline.task import Task
 
 LARGEST_BOUND = 0.95
@@ -71,9 +72,9 @@ class Focus:
         """The same task inside the box; its bound is still that of whole frames."""
         if self.whole:
             return task
-        frames = task.sequence.frames[:, self.top : self.bottom, self.left : self.right]
-        points = PointSet(task.points.coordinates - [0, self.top, self.left], task.points.absent)
-        return replace(task, sequence=replace(task.sequence, frames=frames), points=points)
+        sequence = task.sequence.crop((self.top, self.bottom), (self.left, self.right))
+        points = replace(task.points, coordinates=task.points.coordinates - [0, self.top, self.left])
+        return replace(task, sequence=sequence, points=points, outputs=Outputs())
 
     def narrow_bound(self, bound: AreaBound) -> AreaBound:
         """The bound as a share of the box."""
@@ -81,8 +82,8 @@ class Focus:
             return bound
         return AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
 
-    def widen(self, result: Segmentation, bound: AreaBound) -> Segmentation:
-        """A result inside the box as one of whole frames, empty outside, with their bound."""
+    def widen(self, result: Segmentation, task: Task, bound: AreaBound) -> Segmentation:
+        """A result inside the box as one of the task's whole frames, empty outside, with their bound."""
         if self.whole:
             return result
         return replace(
@@ -92,6 +93,7 @@ class Focus:
             priors=self._widen_priors(result.priors),
             history=self._widen_history(result.history),
             bound=bound,
+            source=task.sequence.source,
         )
 
     def tell(self, listener: Listener) -> Listener:

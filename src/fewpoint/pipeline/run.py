@@ -33,12 +33,15 @@ from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.config import Settings, as_table, preset
+from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.summary import summarise, write_report
 from fewpoint.pipeline.task import Task
 
 Result = TypeVar("Result")
+
+SUMMARY_FILE = "summary.json"
 
 
 def segment(
@@ -82,9 +85,11 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     else:
         check_bound(bound, superpixels, inside.points, focus.share)
     inside = replace(inside, bound=focus.narrow_bound(bound))
-    result = focus.widen(_run_inside(inside, superpixels, folder, told, log), bound)
+    result = focus.widen(_run_inside(inside, superpixels, folder, told, log), task, bound)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
+    elif folder is not None:
+        write_missing(task.sequence, result, task.outputs, folder.path)
     return result
 
 
@@ -101,7 +106,7 @@ def _run_inside(
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("masks", 0, lambda: _masks(task, superpixels, probabilities, smoother, folder))
     priors = estimate_priors(learnt, samples)
-    return Segmentation(masks, probabilities, priors, history, task.bound, task.sequence.names)
+    return Segmentation(masks, probabilities, priors, history, task.bound, task.sequence.names, task.sequence.source)
 
 
 @dataclass(eq=False)
@@ -196,10 +201,14 @@ def _kept(
 
 def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+    summary = summarise(result)
 
     def write() -> tuple[None, bool]:
-        write_result(result, folder.path)
+        write_result(result, folder.path, task.outputs)
+        if task.outputs.film:
+            write_film(task.sequence, result, folder.path)
         write_report(task, result, folder.path, log.seconds, device)
+        write_json(folder.path / SUMMARY_FILE, summary)
         return None, False
 
     log.run("report", 0, write)
@@ -210,6 +219,6 @@ def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, 
             "device": device,
             "torch": torch.__version__,
             "seconds": log.seconds,
-            "result": summarise(result),
+            "result": summary,
         },
     )

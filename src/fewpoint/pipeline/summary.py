@@ -7,6 +7,7 @@ from fewpoint.core import Segmentation
 from fewpoint.io.atomic import write_atomically, write_text
 from fewpoint.pipeline.config import as_table
 from fewpoint.pipeline.task import Task
+from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 
 TRAPPED_ASCENT = 0.9
 SURE_CLICK = 0.5
@@ -15,18 +16,26 @@ SURE_CLICK = 0.5
 def summarise(result: Segmentation) -> dict[str, object]:
     """Plain values for the manifest and for machines."""
     shares = result.masks.mean(axis=(1, 2))
-    history = result.history
+    history, areas = result.history, measure_areas_mm2(result)
     return {
         "frames": len(result.masks),
         "frames_with_object": int((shares > 0).sum()),
         "mean_share": float(shares.mean()),
         "largest_share": float(shares.max()),
+        "volume_ml": measure_volume_ml(result),
+        "areas_mm2": None if areas is None else areas.tolist(),
         "bound": result.bound.fraction,
         "bound_origin": result.bound.origin,
         "epochs": len(history),
         "selected_epoch": history.selected_epoch,
+        "notes": list(_notes(result)),
         "warnings": list(find_warnings(result)),
     }
+
+
+def _notes(result: Segmentation) -> tuple[str, ...]:
+    """What the reader found odd about the input."""
+    return () if result.source is None else result.source.notes
 
 
 def find_warnings(result: Segmentation) -> tuple[str, ...]:
@@ -34,6 +43,8 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
     warnings = []
     if not result.masks.any():
         warnings.append("no pixel was marked on any frame: check that the points lie on the object")
+    if len(result.masks) == 1:
+        warnings.append("there is one frame only: nothing was tracked over time, the mask rests on the network alone")
     from_points = [record for record in result.history.records if not record.phase.startswith("round")]
     if from_points and from_points[-1].ascent_share > TRAPPED_ASCENT:
         warnings.append(
@@ -76,7 +87,7 @@ def write_report(task: Task, result: Segmentation, folder: Path, seconds: dict[s
             "Seed": str(task.seed),
             "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
         },
-        warnings=find_warnings(result),
+        warnings=(*_notes(result), *find_warnings(result)),
         stopping=rule if task.settings.phases.estimation_epochs else None,
     )
     write_text(folder / "report.html", render_report(content))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from fewpoint import __version__
 from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.errors import InputError
+from fewpoint.io.formats import Outputs
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.points import hash_points
 from fewpoint.io.runs import RunIdentity
@@ -19,6 +21,7 @@ class Task:
     """A sequence, points on one object, and how to segment it.
 
     bound: None means that it is estimated from the sequence. device: auto, cpu, cuda or mps.
+    outputs: what the result is written as in a run folder; another start of the same run may ask for others.
     """
 
     sequence: ImageSequence
@@ -27,9 +30,17 @@ class Task:
     settings: Settings
     seed: int = 0
     device: str = "auto"
+    outputs: Outputs = Outputs()
 
     def __post_init__(self) -> None:
         self.points.check_inside(len(self.sequence), self.sequence.size)
+        self.outputs.check(self.sequence.source)
+        names = self.points.object_names
+        if len(names) > 1:
+            raise InputError(
+                f"only one object can be segmented for now, the points are on {len(names)}: {', '.join(names)}; "
+                "give each its own points file and run"
+            )
 
     def identity(self) -> RunIdentity:
         """What a run folder must hold to belong to this task; the device may change between starts."""

@@ -15,6 +15,7 @@ from fewpoint.report.figures import (
     draw_stopping_curves,
     draw_training_curves,
 )
+from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_jpeg
 from fewpoint.report.pages import load_template
 from fewpoint.report.tiles import draw_frame, draw_probability, set_scene
@@ -59,6 +60,8 @@ def render_report(content: ReportContent) -> str:
         listed=LISTED,
         figures=_draw_figures(content),
         timings=measure_timings(content.timings),
+        volume_ml=measure_volume_ml(content.segmentation),
+        areas_mm2=measure_areas_mm2(content.segmentation),
     )
 
 
@@ -128,7 +131,7 @@ def _draw_overview(content: ReportContent) -> np.ndarray:
 
 def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...]) -> tuple[Thumbnail, ...]:
     scene = set_scene(content.sequence, content.points, content.segmentation)
-    height, width = content.sequence.size
+    height, width = content.sequence.square_size
     scale = THUMBNAIL / max(height, width)
     size = (max(1, round(height * scale)), max(1, round(width * scale)))
     return tuple(

@@ -87,7 +87,7 @@ def draw_montage(
     scene = set_scene(sequence, points, segmentation, reference)
     blocks = 2 if len(sequence) >= 3 * columns else 1
     chosen = choose_frames(len(sequence), blocks * columns, points.frames)
-    layout = plan_layout(sequence.size, len(chosen), columns)
+    layout = plan_layout(sequence.square_size, len(chosen), columns)
     image = Image.new("RGB", layout.size[::-1], BACKGROUND)
     for place, frame in enumerate(chosen):
         _paste_column(image, scene, frame=frame, corner=layout.corner(place), layout=layout)

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 
 from fewpoint.core import ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
-from fewpoint.superpixels.intensity import IntensityWindow, find_window
+from fewpoint.superpixels.intensity import IntensityWindow, window_of
 
 CONTOUR_COLOUR = (0, 210, 255)
 REFERENCE_COLOUR = (255, 140, 0)  # told from the contour's by colour-blind readers too
@@ -40,7 +40,7 @@ def set_scene(
     if reference is not None and reference.shape != masks.shape:
         raise InputError(f"masks and reference must have one (T, H, W), got {masks.shape} and {reference.shape}")
     points.check_inside(len(sequence), sequence.size)
-    return Scene(sequence, points, segmentation, find_window(sequence.frames), reference)
+    return Scene(sequence, points, segmentation, window_of(sequence), reference)
 
 
 def draw_frame(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.errors import SettingsError
-from fewpoint.superpixels.intensity import find_window
+from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import region_areas, region_means
 
 LEAST_FLOW = 1e-3  # share of a border that even the strongest edge leaves open, so that no region is cut off
@@ -109,7 +109,7 @@ def diffuse(
 
 def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.ndarray:
     """(total, C) mean colour of each region, 0 … 1 by one window over the sequence."""
-    window = find_window(sequence.frames)
+    window = window_of(sequence)
     pieces = []
     for frame, labels in zip(sequence.frames, superpixels.labels, strict=True):
         one = SuperpixelMap(labels[np.newaxis])

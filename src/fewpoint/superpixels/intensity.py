@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core import ImageSequence
+
 MOST_SAMPLES = 2_000_000
 MOST_SAMPLED_FRAMES = 64
 
@@ -26,6 +28,14 @@ class IntensityWindow:
         scaled -= self.low.astype(np.float32)
         scaled *= scale.astype(np.float32)
         return np.clip(scaled, 0, 1, out=scaled)
+
+
+def window_of(sequence: ImageSequence) -> IntensityWindow:
+    """The window that came with a sequence, on every channel, or else the robust one of its frames."""
+    if sequence.window is None:
+        return find_window(sequence.frames)
+    low, high = (np.full(sequence.shape[-1], value, np.float64) for value in sequence.window)
+    return IntensityWindow(low, high)
 
 
 def find_window(frames: np.ndarray, low: float = 0.5, high: float = 99.5) -> IntensityWindow:

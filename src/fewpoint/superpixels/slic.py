@@ -9,7 +9,7 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, Listener, StageProgress, SuperpixelMap, ignore
 from fewpoint.errors import SettingsError
-from fewpoint.superpixels.intensity import IntensityWindow, find_window
+from fewpoint.superpixels.intensity import window_of
 
 STAGE = "superpixels"
 SMALLEST_AREA = 4
@@ -51,28 +51,37 @@ def segment_frames(
     if jobs < 0:
         raise SettingsError(f"jobs must be 0 (all cores) or more, got {jobs}")
     labels = np.empty(sequence.shape[:3], np.int32)
-    for index, regions in enumerate(_segment_all(sequence.frames, settings, jobs or os.cpu_count() or 1)):
+    for index, regions in enumerate(_segment_all(sequence, settings, jobs or os.cpu_count() or 1)):
         labels[index] = regions
         listener(StageProgress(STAGE, index + 1))
     return SuperpixelMap(labels)
 
 
-def _segment_all(frames: np.ndarray, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
+def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
     """Labels of each frame in order. Threads suffice: the clustering runs outside the interpreter's lock."""
-    window = find_window(frames)
+    window = window_of(sequence)
+    size = _fit(sequence.square_size, settings.max_side)
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda frame: _segment_frame(frame, window, settings), frames)
+        yield from pool.map(lambda frame: _segment_frame(window.apply(frame), size, settings), sequence.frames)
 
 
-def _segment_frame(frame: np.ndarray, window: IntensityWindow, settings: SuperpixelSettings) -> np.ndarray:
-    """(H, W) labels of one (H, W, C) frame."""
+def _segment_frame(frame: np.ndarray, size: tuple[int, int], settings: SuperpixelSettings) -> np.ndarray:
+    """(H, W) labels of one (H, W, C) frame in [0, 1], cut at the size at which its pixels are square."""
     from skimage.measure import label
+
+    clusters = _cluster(_to_lightness(_resize(frame, size)), settings)
+    # slic may give its first, too small pieces one label although they do not touch.
+    labels = _copy_to(label(clusters, background=-1, connectivity=1) - 1, frame.shape[:2])
+    shrinks = any(there > here for there, here in zip(size, frame.shape, strict=False))
+    return label(labels, background=-1, connectivity=1) - 1 if shrinks else labels
+
+
+def _cluster(colours: np.ndarray, settings: SuperpixelSettings) -> np.ndarray:
     from skimage.segmentation import slic
 
-    colours = _to_lightness(_reduce(window.apply(frame), settings.max_side))
     height, width = colours.shape[:2]
     spread = float(colours.max() - colours.min())
-    clusters = slic(
+    return slic(
         colours,
         n_segments=min(settings.count, max(1, height * width // SMALLEST_AREA)),
         # slic stretches each image to [0, 1]; dividing by what it stretches keeps one meaning on every frame.
@@ -83,8 +92,6 @@ def _segment_frame(frame: np.ndarray, window: IntensityWindow, settings: Superpi
         channel_axis=-1,
         start_label=0,
     )
-    # slic may give its first, too small pieces one label although they do not touch.
-    return _enlarge(label(clusters, background=-1, connectivity=1) - 1, frame.shape[:2])
 
 
 def _to_lightness(image: np.ndarray) -> np.ndarray:
@@ -96,18 +103,27 @@ def _to_lightness(image: np.ndarray) -> np.ndarray:
     return rgb2lab(image)
 
 
-def _reduce(image: np.ndarray, max_side: int) -> np.ndarray:
-    """The image at a size whose longer side is at most max_side, smoothed first so that nothing aliases."""
-    longer = max(image.shape[:2])
-    if longer <= max_side:
+def _fit(size: tuple[int, int], max_side: int) -> tuple[int, int]:
+    """The size, reduced where its longer side is above max_side.
+
+    >>> _fit((300, 1000), 500), _fit((30, 100), 500)
+    ((150, 500), (30, 100))
+    """
+    scale = min(1.0, max_side / max(size))
+    height, width = (max(1, round(side * scale)) for side in size)
+    return height, width
+
+
+def _resize(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """The image at another size, smoothed first where it shrinks so that nothing aliases."""
+    if image.shape[:2] == size:
         return image
     from skimage.transform import resize
 
-    size = [max(1, round(side * max_side / longer)) for side in image.shape[:2]]
     return resize(image, size, order=1, anti_aliasing=True)
 
 
-def _enlarge(labels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _copy_to(labels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Nearest-neighbour copy at another size; regions stay connected when no side shrinks."""
     rows, columns = (
         (2 * np.arange(target) + 1) * source // (2 * target) for source, target in zip(labels.shape, size, strict=True)

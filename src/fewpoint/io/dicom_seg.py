@@ -1,0 +1,127 @@
+"""DICOM SEG: masks that refer to the very images they were drawn on."""
+
+import hashlib
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewpoint import __version__
+from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.source import Source
+from fewpoint.errors import InputError
+from fewpoint.io.atomic import write_file_atomically
+from fewpoint.io.dicom import EXTRA, FORMAT, Slice, collect_series
+from fewpoint.io.extras import need
+
+if TYPE_CHECKING:
+    from highdicom.seg import SegmentDescription
+    from pydicom import Dataset
+
+NEEDED = ("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")
+SERIES_NUMBER = 900  # behind the images, where viewers list derived series
+
+
+def write_dicom_seg(segmentation: Segmentation, path: Path) -> None:
+    """Write a binary segmentation of one segment; the series it was read from must still be where it was."""
+    source = segmentation.source
+    _check_source(source)
+    stored = segmentation.masks
+    if source.geometry is not None:
+        stored = source.geometry.to_stored(segmentation.masks).transpose(2, 1, 0)
+    dataset = _build(_find_slices(source, stored.shape), stored)
+    write_file_atomically(path, dataset.save_as)
+
+
+def check_dicom_seg(source: Source | None) -> None:
+    """Raise InputError where a DICOM SEG could not be written, by making one of a single pixel."""
+    _check_source(source)
+    slices = collect_series(Path(source.path)).slices
+    stored = np.zeros((len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns)), bool)
+    stored[0, 0, 0] = True
+    _build(slices, stored)
+
+
+def _check_source(source: Source | None) -> None:
+    if source is None or source.format != FORMAT:
+        raise InputError(
+            "DICOM SEG refers to the images of a DICOM series, the input was none; choose another --format"
+        )
+    need("highdicom", EXTRA)
+    if not Path(source.path).exists():
+        raise InputError(f"DICOM SEG needs the series it refers to, {source.path} is gone; put it back")
+
+
+def _find_slices(source: Source, expected: tuple[int, int, int]) -> tuple[Slice, ...]:
+    slices = collect_series(Path(source.path)).slices
+    found = (len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns))
+    if found != expected:
+        raise InputError(
+            f"DICOM SEG needs the series that was segmented, {expected} slices, rows and columns; {source.path} now "
+            f"holds {found}; put it back"
+        )
+    return slices
+
+
+def _build(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
+    """The segmentation of (K, J, I) masks in the order of the slices."""
+    blank = [name for name in NEEDED if not slices[0].header.get(name)]
+    if blank:
+        raise InputError(
+            f"the images have no {blank[0]} for a DICOM SEG to refer to; choose another --format, as nifti"
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # highdicom warns of what the input's headers leave out
+            return _assemble(slices, stored)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"the headers of the series allow no DICOM SEG: {reason}; choose another --format") from error
+
+
+def _assemble(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
+    from highdicom.seg import Segmentation as SegImage
+    from highdicom.seg import SegmentationTypeValues
+    from pydicom.uid import generate_uid
+
+    headers = list({id(piece.header): piece.header for piece in slices}.values())
+    if len(headers) == 1:  # frames of one file are given in the order of the file
+        stored = stored[np.argsort([piece.index for piece in slices])]
+    fingerprint = hashlib.sha256(np.packbits(stored).tobytes()).hexdigest()
+    series, instance = (
+        generate_uid(entropy_srcs=[str(headers[0].SeriesInstanceUID), fingerprint, what])
+        for what in ("series", "instance")
+    )
+    return SegImage(
+        source_images=headers,
+        pixel_array=stored.astype(np.uint8),
+        segmentation_type=SegmentationTypeValues.BINARY,
+        segment_descriptions=[_describe_segment()],
+        series_instance_uid=series,
+        series_number=SERIES_NUMBER,
+        sop_instance_uid=instance,
+        instance_number=1,
+        manufacturer="fewpoint",
+        manufacturer_model_name="fewpoint",
+        software_versions=__version__,
+        device_serial_number="0",
+        series_description="fewpoint masks",
+    )
+
+
+def _describe_segment() -> "SegmentDescription":
+    from highdicom import AlgorithmIdentificationSequence
+    from highdicom.seg import SegmentAlgorithmTypeValues, SegmentDescription
+    from pydicom.sr.codedict import codes
+
+    return SegmentDescription(
+        segment_number=1,
+        segment_label="object",
+        segmented_property_category=codes.SCT.Tissue,
+        segmented_property_type=codes.SCT.Tissue,
+        algorithm_type=SegmentAlgorithmTypeValues.SEMIAUTOMATIC,
+        algorithm_identification=AlgorithmIdentificationSequence(
+            name="fewpoint", family=codes.DCM.ArtificialIntelligence, version=__version__
+        ),
+    )

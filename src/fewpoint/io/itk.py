@@ -1,0 +1,136 @@
+"""NRRD, MHA and MHD: read by SimpleITK, in its own units of place (LPS) turned to ours (RAS)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewpoint.core.geometry import Geometry
+from fewpoint.core.source import Source
+from fewpoint.errors import InputError, OutputError
+from fewpoint.io.atomic import write_file_atomically
+from fewpoint.io.decoding import explaining_read_errors, naming, quiet
+from fewpoint.io.sizes import check_declared_size
+from fewpoint.io.volumes import Volume, place_or_assume
+
+if TYPE_CHECKING:
+    from SimpleITK import Image, ImageFileReader
+
+META, META_SUFFIXES = "mha", (".mha", ".mhd")
+NRRD, NRRD_SUFFIXES = "nrrd", (".nrrd", ".nhdr")
+DETACHED = (".mhd", ".nhdr")  # headers whose pixels lie in another file
+TO_RAS = np.array([-1.0, -1.0, 1.0])
+LARGEST_ITEM_BYTES = 8
+LONGEST_META_HEADER, LONGEST_META_LINE = 2**16, 2**12
+
+
+def read_meta(path: Path) -> Volume:
+    """Read an .mha or .mhd volume."""
+    with explaining_read_errors(path):
+        _check_meta_header(path)
+    voxels, geometry = _read(path)
+    return Volume(voxels, geometry, META)
+
+
+def read_nrrd(path: Path) -> Volume:
+    """Read an .nrrd or .nhdr volume; its header is kept for writing its place again, digit by digit."""
+    voxels, geometry = _read(path)
+    with explaining_read_errors(path):
+        header = path.read_bytes().partition(b"\n\n")[0]
+    return Volume(voxels, geometry, NRRD, header)
+
+
+def write_meta(values: np.ndarray, source: Source | None, path: Path) -> None:
+    """Write (T, H, W) uint8 or float32 in the source's own grid: spacing, origin and direction as they came."""
+    import SimpleITK
+
+    geometry = place_or_assume(source, values)
+    image = SimpleITK.GetImageFromArray(geometry.to_stored(values).transpose(2, 1, 0))
+    image.SetSpacing(geometry.spacing_mm)
+    image.SetOrigin((TO_RAS * geometry.origin_mm).tolist())
+    image.SetDirection((TO_RAS[:, np.newaxis] * geometry.direction).ravel().tolist())
+
+    def write(temporary: Path) -> None:
+        try:
+            with quiet():
+                SimpleITK.WriteImage(image, str(temporary), useCompression=True)
+        except RuntimeError as error:
+            raise OutputError(f"cannot write {path}: ITK could not; free some space and run again") from error
+
+    write_file_atomically(path, write)
+
+
+def _read(path: Path) -> tuple[np.ndarray, Geometry]:
+    import SimpleITK
+
+    with explaining_read_errors(path), quiet():
+        reader = SimpleITK.ImageFileReader()
+        reader.SetFileName(str(path))
+        try:
+            reader.ReadImageInformation()
+            _check_size(path, reader)
+            image = reader.Execute()
+        except RuntimeError as error:  # its own text is a trace of C++ sources
+            raise InputError(f"cannot read {path}: it may be truncated or damaged, export or copy it again") from error
+        voxels, over_time = _order_axes(image, path)
+        with naming(path):
+            return voxels, _place(image, voxels.shape[:3], over_time)
+
+
+def _check_meta_header(path: Path) -> None:
+    """Raise InputError for counts that ITK would take on trust: it writes past its arrays where they are wrong."""
+    with open(path, "rb") as stream:
+        text = stream.read(LONGEST_META_HEADER).partition(b"ElementDataFile")[0].decode("latin-1")
+    lines = text.splitlines()
+    fields = {key.strip(): value.split() for key, _, value in (line.partition("=") for line in lines)}
+    sides = fields.get("NDims", [])
+    n = int(sides[0]) if len(sides) == 1 and sides[0] in ("2", "3", "4") else 0
+    lengths = {"DimSize": n, "ElementSpacing": n, "ElementSize": n, "CenterOfRotation": n}
+    lengths |= dict.fromkeys(("Offset", "Origin", "Position"), n)
+    lengths |= dict.fromkeys(("TransformMatrix", "Rotation", "Orientation"), n * n)
+    wrong = [key for key, length in lengths.items() if key in fields and len(fields[key]) != length]
+    if n == 0 or wrong or "DimSize" not in fields or max(map(len, lines)) > LONGEST_META_LINE:
+        raise InputError(
+            f"cannot read {path}: its header must have two to four dimensions and a number for each in "
+            f"{wrong[0] if wrong else 'DimSize'}; it may be damaged, export or copy it again"
+        )
+
+
+def _check_size(path: Path, reader: "ImageFileReader") -> None:
+    shape = (*reader.GetSize(), reader.GetNumberOfComponents())
+    stored = path.stat().st_size
+    if path.suffix.lower() in DETACHED:
+        stored = sum(entry.stat().st_size for entry in path.parent.iterdir() if entry.is_file())
+    check_declared_size(path, shape, LARGEST_ITEM_BYTES, stored)
+
+
+def _order_axes(image: "Image", path: Path) -> tuple[np.ndarray, bool]:
+    """(I, J, K, C), and whether K is time."""
+    import SimpleITK
+
+    array = SimpleITK.GetArrayFromImage(image)
+    if image.GetNumberOfComponentsPerPixel() == 1:
+        array = array[..., np.newaxis]
+    sides = [*image.GetSize(), 1, 1][:4]
+    if image.GetDimension() > 4 or min(sides[2:]) > 1:
+        raise InputError(f"{path} must hold one volume or one film, got size {image.GetSize()}; save one a file")
+    columns, rows, slices, times = sides
+    frames = array.reshape(slices * times, rows, columns, array.shape[-1])
+    return frames.transpose(2, 1, 0, 3), times > 1
+
+
+def _place(image: "Image", shape: tuple[int, int, int], over_time: bool) -> Geometry:
+    """Spacing, origin and direction of up to three dimensions; a picture lies in the plane z = 0."""
+    dimension = image.GetDimension()
+    n = min(dimension, 3)
+    spacing, origin, direction = [1.0] * 3, np.zeros(3), np.eye(3)
+    spacing[:n] = image.GetSpacing()[:n]
+    origin[:n] = image.GetOrigin()[:n]
+    direction[:n, :n] = np.reshape(image.GetDirection(), (dimension, dimension))[:n, :n]
+    return Geometry(
+        tuple(map(int, shape)),
+        tuple(spacing),
+        TO_RAS[:, np.newaxis] * direction,
+        tuple((TO_RAS * origin).tolist()),
+        over_time=over_time,
+    )

@@ -1,0 +1,49 @@
+"""A result in the formats that users ask for, at the end of a run or later."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from fewpoint.core import ImageSequence, Segmentation
+from fewpoint.errors import InputError
+from fewpoint.io.atomic import read_json
+from fewpoint.io.formats import FILES, FILM_FILE, Outputs
+from fewpoint.io.images import hash_sequence, read_sequence
+from fewpoint.io.runs import MANIFEST_FILE, load_result
+from fewpoint.io.video import write_video
+from fewpoint.report.film import draw_film
+
+
+def write_film(sequence: ImageSequence, result: Segmentation, folder: Path) -> Path:
+    """Write every frame with the outline of its mask as a video."""
+    write_video(draw_film(sequence, result.masks), folder / FILM_FILE)
+    return folder / FILM_FILE
+
+
+def write_missing(sequence: ImageSequence, result: Segmentation, outputs: Outputs, folder: Path) -> None:
+    """Write into the folder of a finished run what it does not hold yet."""
+    names = [name for name in outputs.resolve(result.source) if not (folder / FILES[name]).exists()]
+    replace(outputs, formats=tuple(names)).write(result, folder)
+    if outputs.film and not (folder / FILM_FILE).exists():
+        write_film(sequence, result, folder)
+
+
+def convert_run(folder: Path, outputs: Outputs, out: Path) -> tuple[Path, ...]:
+    """Write the result of a finished run in other formats; returns the files.
+
+    The input is read again for a film, and its headers for DICOM SEG; it must be where it was.
+    """
+    result = load_result(folder)
+    outputs.check(result.source)
+    sequence = _read_input(folder, result) if outputs.film else None
+    written = outputs.write(result, out)
+    return written if sequence is None else (*written, write_film(sequence, result, out))
+
+
+def _read_input(folder: Path, result: Segmentation) -> ImageSequence:
+    source = result.source
+    if source is None:
+        raise InputError(f"{folder} does not say where its input is, so that it cannot be drawn; run again")
+    sequence = read_sequence(source.path, **asdict(source.reading))
+    if hash_sequence(sequence) != read_json(folder / MANIFEST_FILE)["identity"]["sequence"]:
+        raise InputError(f"{source.path} must hold what was segmented, it has changed since; put it back")
+    return sequence

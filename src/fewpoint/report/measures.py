@@ -1,0 +1,21 @@
+"""How large the object is, in millimetres, where the input says how far its pixels lie apart."""
+
+import numpy as np
+
+from fewpoint.core import Segmentation
+
+
+def measure_volume_ml(segmentation: Segmentation) -> float | None:
+    """Volume in millilitres; None for frames over time and for inputs that do not say where their voxels lie."""
+    geometry = None if segmentation.source is None else segmentation.source.geometry
+    if geometry is None or geometry.over_time:
+        return None
+    return float(segmentation.masks.sum() * geometry.voxel_ml)
+
+
+def measure_areas_mm2(segmentation: Segmentation) -> np.ndarray | None:
+    """(T,) area on each frame in square millimetres; None where the input does not say how large a pixel is."""
+    geometry = None if segmentation.source is None else segmentation.source.geometry
+    if geometry is None:
+        return None
+    return segmentation.masks.sum(axis=(1, 2)) * geometry.pixel_mm2

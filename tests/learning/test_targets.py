@@ -216,4 +216,7 @@ def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
     with_carried = make_targets(likely, given, Clues(clicked, carried), AreaBound(0.5), settings).probability
     assert with_carried[3, 13, 13] > 0.5 > without[3, 13, 13]
     assert with_carried[3, 13, 13] / with_carried[3, 2, 2] > without[3, 13, 13] / without[3, 2, 2]
-    torch.testing.assert_close(with_carried[0], without[0])
+    # Elsewhere a frame moves as a whole, if at all: amounts are shared out over the sequence.
+    moved = torch.logit(with_carried[0]) - torch.logit(without[0])
+    clicked = with_carried[0] == 1
+    torch.testing.assert_close(moved[~clicked], moved[~clicked].mean().expand_as(moved[~clicked]), atol=1e-3, rtol=0)

@@ -183,9 +183,15 @@ def _expected_share(
     bound: AreaBound,
     settings: RefinementSettings,
 ) -> Tensor:
-    """(T,) the scores' own share of each frame, bent towards the size that the clicks' places tell."""
-    own = mean_share(torch.sigmoid(scores), valid)
+    """(T,) the scores' own share of each frame, bent towards the size that the clicks' places tell.
+
+    Their amount is that of the probabilities; how it is spread over the frames is that of their squares, in which sure
+    pixels count more: where the object is small, what surrounds it is often half likely.
+    """
+    probabilities = torch.sigmoid(scores)
+    own = mean_share(probabilities, valid)
+    sure = mean_share(probabilities.square(), valid)
     height, width = samples.size.full
     profile = torch.from_numpy(size_profile(points, samples.n_frames, bound.fraction * height * width))
-    bent = own * profile.to(own) ** settings.profile
+    bent = sure * profile.to(own) ** settings.profile
     return (bent * own.mean() / bent.mean()).clamp(LEAST, bound.fraction)

@@ -13,16 +13,17 @@ import numpy as np
 
 from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
-from fewpoint.bench.methods import build_method, find_settings
+from fewpoint.bench.methods import Changes, build_method, find_settings
+from fewpoint.bench.oracles import ORACLES, build_oracle
 from fewpoint.bench.protocols import give_bound
 from fewpoint.bench.results import Measurement
-from fewpoint.core import ImageSequence, PointSet, Segmentation, SuperpixelMap
+from fewpoint.core import ImageSequence, Listener, PointSet, Segmentation, Segmenter, SuperpixelMap
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import Settings, override
+from fewpoint.pipeline.config import PRESETS, Settings, override
 
 COMMAND = (sys.executable, "-m", "fewpoint.bench.worker")
 RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
@@ -44,6 +45,10 @@ class CellOrder:
     seed: int
     device: str
     out: str
+
+    @property
+    def pairs(self) -> Changes:
+        return tuple(map(tuple, self.changes))
 
 
 @dataclass(frozen=True)
@@ -82,13 +87,13 @@ def main() -> None:
 def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
     case = _read_case(order)
-    changes, epochs = tuple(map(tuple, order.changes)), EpochScores(case.truth)
-    method = build_method(order.method, changes, order.device, epochs)
+    epochs = EpochScores(case.truth)
+    method = _build(order, case.truth, epochs)
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
-    settings = find_settings(order.method, changes)
-    if settings is not None and settings.tracking.enabled:
+    settings = find_settings(order.method, order.pairs)
+    if order.method in PRESETS and settings.tracking.enabled:
         masks = leave_out_tracking(result, case, settings, epochs.superpixels)
         measurement = _add_untracked(measurement, masks, case.truth)
     out = Path(order.out)
@@ -111,6 +116,13 @@ def measure_ceiling(order: CeilingOrder) -> None:
 def _read_case(order: CellOrder) -> Case:
     sequence = read_sequence(order.input)
     return Case(sequence, read_points(order.points, sequence), read_masks(order.truth))
+
+
+def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:
+    """The method of an order; one that needs the truth is handed it here."""
+    if order.method not in ORACLES:
+        return build_method(order.method, order.pairs, order.device, listener)
+    return build_oracle(order.method, truth, find_settings(order.method, order.pairs), order.device, listener)
 
 
 def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:

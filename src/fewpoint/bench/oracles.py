@@ -1,0 +1,41 @@
+"""Methods that are told what only the truth can tell: ceilings and ablations, no competitors.
+
+They are built here, of a truth that the bench has read, and nowhere else: what they are told is an argument of their
+making, and no method can come by it through the interface that all methods share.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.baselines.results import ASSUMED_BOUND, describe_masks
+from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, Segmenter, ignore
+from fewpoint.errors import InputError
+from fewpoint.evaluation.ceiling import best_superpixel_masks
+from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+
+ORACLES: dict[str, object] = {"max-sp": None}
+
+
+def build_oracle(
+    name: str, truth: np.ndarray, settings: object, device: str = "auto", listener: Listener = ignore
+) -> Segmenter:
+    """The method, told what it needs to know of (T, H, W) bool truth."""
+    return MaxSp(truth)
+
+
+@dataclass(frozen=True, eq=False)
+class MaxSp:
+    """The best that superpixels can do: those of which more than half the pixels are true, however they look."""
+
+    truth: np.ndarray
+    name: str = "max-sp"
+
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
+        points.check_inside(len(sequence), sequence.size)
+        if self.truth.shape != sequence.shape[:3]:
+            raise InputError(f"truth and sequence must have one shape, got {self.truth.shape} and {sequence.shape[:3]}")
+        superpixels = segment_frames(sequence, SuperpixelSettings(), jobs=1)
+        masks = best_superpixel_masks(superpixels, self.truth)
+        masks[list(points.absent)] = False
+        return describe_masks(masks, sequence, bound or ASSUMED_BOUND)

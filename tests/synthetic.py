@@ -40,6 +40,10 @@ TINY_COMPETITORS = (
     ("autoencoder.epochs", 1),
     ("autoencoder.frames_per_epoch", 4),
     ("boosting.rounds", 3),
+    ("bagging.trees", 4),
+    ("metric.dimensions", 2),
+    ("linking.repeats", 2),
+    ("linking.radius", 0.2),
 )
 
 # As much network and training as finds the object of a small colour phantom, in some fifteen seconds on one core.

@@ -3,16 +3,28 @@
 import pytest
 
 from fewpoint.baselines.registry import COMPETITORS, build_competitor
-from fewpoint.bench.methods import build_method, check_change, find_settings, list_blind_methods, list_methods
+from fewpoint.bench.methods import (
+    PAPER_NAMES,
+    build_method,
+    check_change,
+    find_settings,
+    list_blind_methods,
+    list_methods,
+)
 from fewpoint.bench.oracles import ORACLES
 from fewpoint.errors import SettingsError
-from fewpoint.pipeline.config import FAST, PRESETS
+from fewpoint.pipeline.config import FAST, PRESETS, override
 
 
 def test_competitors_presets_and_oracles_have_a_name_each():
     assert {"all-positive", "half-disc", "random-walker", "gaze2segment", "eel", "max-sp"} < set(list_methods())
-    assert set(list_methods()) == {*COMPETITORS, *PRESETS, *ORACLES}
+    assert set(list_methods()) == {*COMPETITORS, *PRESETS, *PAPER_NAMES, *ORACLES}
     assert len(set(list_methods())) == len(list_methods())
+
+
+def test_the_paper_s_names_are_its_preset_with_and_without_tracking():
+    assert find_settings("ssnnpu+ksptrack") == PRESETS["paper"]
+    assert find_settings("ssnnpu") == override(PRESETS["paper"], "tracking.enabled", False)
 
 
 def test_a_person_can_use_all_but_those_that_know_the_truth():

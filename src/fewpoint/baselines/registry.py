@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from fewpoint.baselines.settings import EelSettings
+from fewpoint.baselines.settings import AlterEstPuSettings, DlPriorSettings, EelSettings, KspTrackSettings
 from fewpoint.core import Listener, Segmenter, ignore
 
 
@@ -25,6 +25,9 @@ COMPETITORS: dict[str, Competitor] = {
         Competitor("random-walker", "random_walker:RandomWalker"),
         Competitor("gaze2segment", "gaze2segment:Gaze2Segment"),
         Competitor("eel", "eel:Eel", EelSettings()),
+        Competitor("ksptrack", "ksptrack:KspTrack", KspTrackSettings()),
+        Competitor("dl-prior", "dl_prior:DlPrior", DlPriorSettings()),
+        Competitor("alterestpu", "alterestpu:AlterEstPu", AlterEstPuSettings()),
     )
 }
 

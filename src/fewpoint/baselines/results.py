@@ -12,6 +12,16 @@ def describe_masks(masks: np.ndarray, sequence: ImageSequence, bound: AreaBound)
     return _assemble(masks, masks.astype(np.float32), sequence, bound)
 
 
+def describe_choice(
+    masks: np.ndarray, probabilities: np.ndarray, sequence: ImageSequence, points: PointSet, bound: AreaBound
+) -> Segmentation:
+    """A result of (T, H, W) masks chosen by more than their probabilities; nothing on frames marked absent."""
+    masks, values = masks.copy(), np.clip(probabilities, 0, 1).astype(np.float32)
+    masks[list(points.absent)] = False
+    values[list(points.absent)] = 0
+    return _assemble(masks, values, sequence, bound)
+
+
 def describe_probabilities(
     probabilities: np.ndarray, sequence: ImageSequence, points: PointSet, bound: AreaBound
 ) -> Segmentation:

@@ -4,9 +4,12 @@ Sections that the pipeline has too carry the same names, so that one variant of 
 """
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from fewpoint.learning.settings import require
+from fewpoint.learning.settings import AugmentationSettings, PhaseSettings, RiskSettings, TrainingSettings, require
+from fewpoint.models.settings import NetworkSettings
 from fewpoint.superpixels.slic import SuperpixelSettings
+from fewpoint.tracking.settings import TrackingSettings
 
 
 @dataclass(frozen=True)
@@ -75,3 +78,129 @@ class EelSettings:
     autoencoder: AutoencoderSettings = field(default_factory=AutoencoderSettings)
     propagation: PropagationSettings = field(default_factory=PropagationSettings)
     boosting: BoostingSettings = field(default_factory=BoostingSettings)
+
+
+@dataclass(frozen=True)
+class BaggingSettings:
+    """KSPTrack's bag of decision trees."""
+
+    trees: int = 50
+
+    def __post_init__(self) -> None:
+        require("bagging", "trees", self.trees >= 1, "1 or more", self.trees)
+
+
+@dataclass(frozen=True)
+class MetricSettings:
+    """KSPTrack's metric by local Fisher discriminant analysis.
+
+    neighbours: which neighbour's distance scales a sample's affinities. dimensions: of the space it projects to.
+    """
+
+    neighbours: int = 5
+    dimensions: int = 7
+
+    def __post_init__(self) -> None:
+        for name in ("neighbours", "dimensions"):
+            require("metric", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class LinkingSettings:
+    """KSPTrack's graph.
+
+    prune: superpixels of a lower probability are left out. radius: of entrances round clicks and of transitions, as a
+    share of the longer side. overlap: transitions between superpixels whose flow histograms share less are left out.
+    bins: directions of a flow histogram. repeats: most times that what was found is learnt from.
+    """
+
+    prune: float = 0.5
+    radius: float = 0.05
+    overlap: float = 0.75
+    bins: int = 8
+    repeats: int = 5
+
+    def __post_init__(self) -> None:
+        for name in ("prune", "radius", "overlap"):
+            require("linking", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
+        for name in ("bins", "repeats"):
+            require("linking", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class KspTrackSettings:
+    """Everything that decides the masks of KSPTrack, apart from the inputs and the seed."""
+
+    superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
+    autoencoder: AutoencoderSettings = field(default_factory=AutoencoderSettings)
+    bagging: BaggingSettings = field(default_factory=BaggingSettings)
+    metric: MetricSettings = field(default_factory=MetricSettings)
+    linking: LinkingSettings = field(default_factory=LinkingSettings)
+
+
+@dataclass(frozen=True)
+class AlternationSettings:
+    """AlterEstPU's prior. step: xi, by which it falls while the mean prediction exceeds the bound."""
+
+    step: float = 0.005
+
+    def __post_init__(self) -> None:
+        require("alternation", "step", 0 < self.step < 1, "between 0 and 1", self.step)
+
+
+@dataclass(frozen=True)
+class GivenPriorSettings:
+    """What nnPU makes of the prior it is given: each prior times the factor, eta in the paper."""
+
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        require("given_prior", "factor", self.factor > 0, "above 0", self.factor)
+
+
+class NetworkLearningSettings(Protocol):
+    """The sections that all competitors have that train the method's own network."""
+
+    superpixels: SuperpixelSettings
+    network: NetworkSettings
+    training: TrainingSettings
+    augmentation: AugmentationSettings
+
+
+@dataclass(frozen=True)
+class AlterEstPuSettings:
+    """Everything that decides the masks of AlterEstPU, apart from the inputs and the seed."""
+
+    superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
+    phases: PhaseSettings = field(default_factory=PhaseSettings)
+    risk: RiskSettings = field(default_factory=RiskSettings)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
+    alternation: AlternationSettings = field(default_factory=AlternationSettings)
+
+
+@dataclass(frozen=True)
+class NnPuSettings:
+    """Everything that decides the masks of nnPU with given priors, apart from these, the inputs and the seed."""
+
+    superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
+    phases: PhaseSettings = field(default_factory=PhaseSettings)
+    risk: RiskSettings = field(default_factory=RiskSettings)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
+    given_prior: GivenPriorSettings = field(default_factory=GivenPriorSettings)
+
+
+@dataclass(frozen=True)
+class DlPriorSettings:
+    """Everything that decides the masks of DL-prior, apart from the inputs and the seed."""
+
+    superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
+    phases: PhaseSettings = field(default_factory=PhaseSettings)

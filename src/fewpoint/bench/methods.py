@@ -8,19 +8,26 @@ from fewpoint.baselines.registry import COMPETITORS, build_competitor
 from fewpoint.bench.oracles import ORACLES
 from fewpoint.core import Listener, Segmenter, ignore
 from fewpoint.errors import SettingsError
-from fewpoint.pipeline.config import PAPER, PRESETS, override
+from fewpoint.pipeline.config import PAPER, PRESETS, Settings, override
+
+# What the paper calls the preset that follows it, without and with its last step.
+PAPER_NAMES: dict[str, Settings] = {
+    "ssnnpu": override(PAPER, "tracking.enabled", False),
+    "ssnnpu+ksptrack": PAPER,
+}
+ALIASES = {"ssnnpu+ksptrack": "paper"}  # the same method under two names, run once
 
 Changes = tuple[tuple[str, object], ...]  # settings to change: ("training.batch", 4), …
 
 
 def list_methods() -> tuple[str, ...]:
-    """The competitors, then every preset, then those that are told something of the truth."""
+    """The competitors, every preset, and those that are told something of the truth."""
     return (*list_blind_methods(), *ORACLES)
 
 
 def list_blind_methods() -> tuple[str, ...]:
     """The methods that know nothing but frames, points and bound: those a person can use."""
-    return (*COMPETITORS, *PRESETS)
+    return (*COMPETITORS, *PAPER_NAMES, *PRESETS)
 
 
 def check_method(name: str) -> None:
@@ -66,7 +73,12 @@ def build_method(name: str, changes: Changes = (), device: str = "auto", listene
     return PresetSegmenter(name, settings, device, listener)
 
 
+def runs_pipeline(name: str) -> bool:
+    """Whether a method is the pipeline under some name."""
+    return name in PRESETS or name in PAPER_NAMES
+
+
 def _own_settings(name: str) -> Any:
-    if name in PRESETS:
-        return PRESETS[name]
+    if runs_pipeline(name):
+        return {**PRESETS, **PAPER_NAMES}[name]
     return COMPETITORS[name].settings if name in COMPETITORS else ORACLES[name]

@@ -5,23 +5,36 @@ making, and no method can come by it through the interface that all methods shar
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from fewpoint.baselines.nnpu import NnPu
 from fewpoint.baselines.results import ASSUMED_BOUND, describe_masks
+from fewpoint.baselines.settings import NnPuSettings
 from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, Segmenter, ignore
 from fewpoint.errors import InputError
 from fewpoint.evaluation.ceiling import best_superpixel_masks
+from fewpoint.evaluation.truth import true_shares
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 
-ORACLES: dict[str, object] = {"max-sp": None}
+# Name and settings; None for a method without any.
+ORACLES: dict[str, Any] = {
+    "max-sp": None,
+    "nnpu-true": NnPuSettings(),
+    "nnpu-const": NnPuSettings(),
+}
 
 
 def build_oracle(
-    name: str, truth: np.ndarray, settings: object, device: str = "auto", listener: Listener = ignore
+    name: str, truth: np.ndarray, settings: Any, device: str = "auto", listener: Listener = ignore
 ) -> Segmenter:
-    """The method, told what it needs to know of (T, H, W) bool truth."""
-    return MaxSp(truth)
+    """The method, told what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean."""
+    if name == "max-sp":
+        return MaxSp(truth)
+    shares = true_shares(truth)
+    priors = shares if name == "nnpu-true" else np.full_like(shares, shares.mean())
+    return NnPu(name, priors, settings, device, listener)
 
 
 @dataclass(frozen=True, eq=False)

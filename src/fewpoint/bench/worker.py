@@ -13,7 +13,7 @@ import numpy as np
 
 from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
-from fewpoint.bench.methods import Changes, build_method, find_settings
+from fewpoint.bench.methods import Changes, build_method, find_settings, has_setting, runs_pipeline
 from fewpoint.bench.oracles import ORACLES, build_oracle
 from fewpoint.bench.protocols import give_bound
 from fewpoint.bench.results import Measurement
@@ -23,7 +23,7 @@ from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import PRESETS, Settings, override
+from fewpoint.pipeline.config import override
 
 COMMAND = (sys.executable, "-m", "fewpoint.bench.worker")
 RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
@@ -92,10 +92,9 @@ def run_cell(order: CellOrder) -> None:
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
-    settings = find_settings(order.method, order.pairs)
-    if order.method in PRESETS and settings.tracking.enabled:
-        masks = leave_out_tracking(result, case, settings, epochs.superpixels)
-        measurement = _add_untracked(measurement, masks, case.truth)
+    untracked = leave_out_tracking(order, result, case, epochs.superpixels)
+    if untracked is not None:
+        measurement = _add_untracked(measurement, untracked, case.truth)
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
     _write_montage(out / MONTAGE_FILE, case, result)
@@ -148,12 +147,21 @@ def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, secon
     )
 
 
-def leave_out_tracking(result: Segmentation, case: Case, settings: Settings, superpixels: SuperpixelMap) -> np.ndarray:
-    """(T, H, W) bool masks that the same run would have given with tracking.enabled = false."""
+def leave_out_tracking(
+    order: CellOrder, result: Segmentation, case: Case, superpixels: SuperpixelMap | None
+) -> np.ndarray | None:
+    """(T, H, W) bool masks that the same run would have given with tracking.enabled = false; None where it was."""
+    settings = find_settings(order.method, order.pairs)
+    if not has_setting(settings, "tracking.enabled") or not settings.tracking.enabled:
+        return None
+    untracked = override(settings, "tracking.enabled", False)
+    if not runs_pipeline(order.method):
+        from fewpoint.baselines import network_learning  # loads torch
+
+        return network_learning.choose_masks(superpixels, result.probabilities, case.points, untracked.tracking)
     from fewpoint.pipeline.stages import choose_masks  # loads torch
     from fewpoint.pipeline.task import Task
 
-    untracked = override(settings, "tracking.enabled", False)
     return choose_masks(Task(case.sequence, case.points, result.bound, untracked), superpixels, result.probabilities)
 
 

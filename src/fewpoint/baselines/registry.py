@@ -10,24 +10,31 @@ from fewpoint.core import Listener, Segmenter, ignore
 
 @dataclass(frozen=True)
 class Competitor:
-    """place: module of this package and class. settings: None for a method without any, which draws nothing either."""
+    """A method to compare with.
+
+    place: module of this package and class. summary: one line for people. settings: None for a method without any,
+    which draws nothing either.
+    """
 
     name: str
     place: str
+    summary: str
     settings: Any = None
 
 
 COMPETITORS: dict[str, Competitor] = {
     entry.name: entry
     for entry in (
-        Competitor("all-positive", "trivial:AllPositive"),
-        Competitor("half-disc", "trivial:HalfDisc"),
-        Competitor("random-walker", "random_walker:RandomWalker"),
-        Competitor("gaze2segment", "gaze2segment:Gaze2Segment"),
-        Competitor("eel", "eel:Eel", EelSettings()),
-        Competitor("ksptrack", "ksptrack:KspTrack", KspTrackSettings()),
-        Competitor("dl-prior", "dl_prior:DlPrior", DlPriorSettings()),
-        Competitor("alterestpu", "alterestpu:AlterEstPu", AlterEstPuSettings()),
+        Competitor("all-positive", "trivial:AllPositive", "every pixel"),
+        Competitor("half-disc", "trivial:HalfDisc", "a disc of half the bound's area round each click"),
+        Competitor("random-walker", "random_walker:RandomWalker", "clicks against a ring far away (Grady 2006)"),
+        Competitor("gaze2segment", "gaze2segment:Gaze2Segment", "attention, saliency, walker (Khosravan 2016)"),
+        Competitor("eel", "eel:Eel", "boosted stumps, expected loss (Lejeune 2017)", EelSettings()),
+        Competitor("ksptrack", "ksptrack:KspTrack", "bagged trees, shortest paths (Lejeune 2018)", KspTrackSettings()),
+        Competitor("dl-prior", "dl_prior:DlPrior", "network, objectness prior (Bearman 2016)", DlPriorSettings()),
+        Competitor(
+            "alterestpu", "alterestpu:AlterEstPu", "network, alternating prior (Kato 2018)", AlterEstPuSettings()
+        ),
     )
 }
 

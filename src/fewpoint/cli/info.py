@@ -12,13 +12,13 @@ DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVID
 
 
 def info_command(as_json: AsJson = False) -> None:
-    """Show version, formats, devices and presets."""
+    """Show version, formats, devices, methods and presets."""
     facts = collect_facts()
     if as_json:
         print(json.dumps(facts))
         return
     print(f"fewpoint {facts['version']}")
-    for title in ("formats", "devices"):
+    for title in ("formats", "devices", "methods"):
         print(f"\n{title}")
         for name, description in facts[title].items():
             print(f"  {name:16}  {description}")
@@ -29,6 +29,8 @@ def info_command(as_json: AsJson = False) -> None:
 
 
 def collect_facts() -> dict:
+    from fewpoint.baselines.registry import COMPETITORS
+    from fewpoint.bench.methods import PAPER_NAMES
     from fewpoint.io.images import FORMATS
     from fewpoint.pipeline.config import PRESETS, as_table
 
@@ -36,5 +38,9 @@ def collect_facts() -> dict:
         "version": __version__,
         "formats": FORMATS,
         "devices": DEVICES,
+        "methods": {
+            **{name: competitor.summary for name, competitor in COMPETITORS.items()},
+            **dict.fromkeys(PAPER_NAMES, "the preset paper under the paper's name"),
+        },
         "presets": {name: as_table(settings) for name, settings in PRESETS.items()},
     }

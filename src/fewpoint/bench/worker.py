@@ -16,6 +16,7 @@ from fewpoint.bench.folder import write_ceiling
 from fewpoint.bench.methods import Changes, build_method, find_settings, has_setting, runs_pipeline
 from fewpoint.bench.oracles import ORACLES, build_oracle
 from fewpoint.bench.protocols import give_bound
+from fewpoint.bench.records import RECORD_FILE, Course, Record, write_record
 from fewpoint.bench.results import Measurement
 from fewpoint.core import ImageSequence, Listener, PointSet, Segmentation, Segmenter, SuperpixelMap
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
@@ -98,6 +99,9 @@ def run_cell(order: CellOrder) -> None:
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
     _write_montage(out / MONTAGE_FILE, case, result)
+    errors = [epochs.at(record.epoch).prior_mae for record in result.history.records]
+    course = Course.of(result.history, errors)
+    write_record(Record(result.masks, untracked, course, epochs.show()), out / RECORD_FILE)
     write_json(out / RESULT_FILE, asdict(measurement))
 
 

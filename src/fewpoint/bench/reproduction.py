@@ -36,7 +36,8 @@ TARGETS = ("table1", "table2", "figure-priors", "figure-stopping", "figure-quali
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be made anew. ours: the method that stands for fewpoint. changes: settings to change in all of them."""
+    """What is to be made anew. ours: the method that stands for fewpoint. changes: settings to change in all methods.
+    """
 
     sequences: tuple[DatasetSequence, ...]
     ours: str = "fast"

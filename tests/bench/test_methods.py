@@ -2,7 +2,7 @@
 
 import pytest
 
-from fewpoint.baselines.registry import COMPETITORS, build_competitor
+from fewpoint.baselines.registry import COMPETITORS, build_competitor, find_problem
 from fewpoint.bench.methods import (
     PAPER_NAMES,
     build_method,
@@ -36,6 +36,12 @@ def test_a_person_can_use_all_but_those_that_know_the_truth():
 @pytest.mark.parametrize("name", COMPETITORS)
 def test_a_competitor_is_built_under_its_name(name):
     assert build_competitor(name, COMPETITORS[name].settings, "cpu").name == name
+
+
+def test_only_the_optional_ones_may_be_unable_to_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
+    unable = {name for name in COMPETITORS if find_problem(name)}
+    assert unable == {"sam-points", "sam-points-bound"}
 
 
 def test_a_competitor_takes_those_changes_that_it_has_settings_for():

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from fewpoint.baselines.sam_points import Answer
 from fewpoint.baselines.settings import NnPuSettings
 from fewpoint.bench.methods import find_settings
-from fewpoint.bench.oracles import ORACLES, build_oracle
+from fewpoint.bench.oracles import ORACLES, build_oracle, take_best
 from fewpoint.core import AreaBound, EpochFinished
 from fewpoint.errors import InputError
 from fewpoint.evaluation import score_ceiling, score_masks
@@ -54,3 +55,10 @@ def test_priors_of_another_length_are_refused():
     method = build_oracle("nnpu-true", PHANTOM.truth[:3], NnPuSettings(), "cpu")
     with pytest.raises(InputError, match="4 frames, 3 priors"):
         method.segment(PHANTOM.sequence, PHANTOM.points, None, seed=0)
+
+
+def test_the_best_candidate_is_the_one_nearest_to_the_frame_s_truth():
+    truth = np.array([[[0, 0, 0, 0]], [[1, 1, 0, 0]]], bool)
+    candidates = np.array([[[1, 1, 1, 1]], [[1, 1, 1, -1]], [[1, -1, -1, -1]], [[-1, -1, 1, 1]]], np.float32)
+    best = take_best(1, Answer(candidates[3], candidates), AreaBound(0.5), truth=truth)
+    np.testing.assert_array_equal(best, candidates[1])

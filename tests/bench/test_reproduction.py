@@ -31,6 +31,7 @@ def make_again(plan: Plan, dataset: Dataset, *targets: str) -> reproduction.Repr
 @pytest.fixture
 def plan(dataset, monkeypatch) -> Plan:
     """One sequence and few methods: what is tested is how cells become tables and figures."""
+    monkeypatch.setattr(reproduction, "PEERS", ())
     shutil.rmtree(dataset.root / "blob")
     shutil.rmtree(dataset.root / "ball/second")
     monkeypatch.setattr(reproduction, "COMPETITORS", ("random-walker", "half-disc"))
@@ -80,7 +81,13 @@ def test_a_sequence_that_fails_is_left_out_and_said_so(dataset, plan, monkeypatc
     assert len(result.failures) == 2 and result.written == ()
 
 
-def test_all_methods_and_sweeps_are_planned(dataset):
+def test_peers_are_planned_where_their_model_is(dataset, monkeypatch):
+    monkeypatch.setattr(reproduction, "find_problem", lambda name: "")
+    assert set(reproduction.PEERS) < {cell.method for cell in Plan.find(dataset.root).cells("table1")}
+
+
+def test_all_methods_and_sweeps_are_planned(dataset, monkeypatch, tmp_path):
+    monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
     plan = Plan.find(dataset.root)
     table_1 = {cell.method for cell in plan.cells("table1")}
     assert table_1 == {"fast", "ssnnpu+ksptrack", *reproduction.COMPETITORS}

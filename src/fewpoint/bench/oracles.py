@@ -5,22 +5,26 @@ making, and no method can come by it through the interface that all methods shar
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fewpoint.baselines.nnpu import NnPu
 from fewpoint.baselines.results import ASSUMED_BOUND, describe_masks
+from fewpoint.baselines.sam_points import Answer, SamPoints
 from fewpoint.baselines.settings import NnPuSettings
 from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, Segmenter, ignore
 from fewpoint.errors import InputError
 from fewpoint.evaluation.ceiling import best_superpixel_masks
+from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.truth import true_shares
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 
 # Name and settings; None for a method without any.
 ORACLES: dict[str, Any] = {
     "max-sp": None,
+    "sam-points-best": None,
     "nnpu-true": NnPuSettings(),
     "nnpu-const": NnPuSettings(),
 }
@@ -32,9 +36,17 @@ def build_oracle(
     """The method, told what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean."""
     if name == "max-sp":
         return MaxSp(truth)
+    if name == "sam-points-best":
+        return SamPoints(name, partial(take_best, truth=truth))
     shares = true_shares(truth)
     priors = shares if name == "nnpu-true" else np.full_like(shares, shares.mean())
     return NnPu(name, priors, settings, device, listener)
+
+
+def take_best(frame: int, answer: Answer, bound: AreaBound, *, truth: np.ndarray) -> np.ndarray:
+    """The candidate of the largest F1 against the frame's truth; no more can be had of the network's masks."""
+    scores = [score_masks(mask[np.newaxis] >= 0, truth[frame : frame + 1]).pooled.f1 for mask in answer.candidates]
+    return answer.candidates[int(np.argmax(scores))]
 
 
 @dataclass(frozen=True, eq=False)

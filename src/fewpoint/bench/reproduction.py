@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fewpoint.baselines.registry import find_problem
 from fewpoint.bench import paper_figures, paper_tables
 from fewpoint.bench.cells import Cell
 from fewpoint.bench.folder import BenchFolder, open_folder
@@ -29,6 +30,7 @@ COMPETITORS = (
     "half-disc",
     "all-positive",
 )
+PEERS = ("sam-points", "sam-points-bound", "sam-points-best")  # where their model has been fetched
 CONST_FACTORS = (0.8, 1.0, 1.2, 1.4)
 BOUND_FACTORS = (1.2, 1.4, 1.6, 1.8)
 TARGETS = ("table1", "table2", "figure-priors", "figure-stopping", "figure-qualitative")
@@ -36,8 +38,7 @@ TARGETS = ("table1", "table2", "figure-priors", "figure-stopping", "figure-quali
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be made anew. ours: the method that stands for fewpoint. changes: settings to change in all methods.
-    """
+    """What is to be made anew. ours: the method shown as fewpoint. changes: settings to change in every method."""
 
     sequences: tuple[DatasetSequence, ...]
     ours: str = "fast"
@@ -67,7 +68,8 @@ class Plan:
         return self._all(PAPER_METHOD)
 
     def table_1(self) -> tuple[Cell, ...]:
-        methods = dict.fromkeys((self.ours, PAPER_METHOD, *COMPETITORS))
+        peers = () if find_problem("sam-points") else PEERS
+        methods = dict.fromkeys((self.ours, PAPER_METHOD, *COMPETITORS, *peers))
         return tuple(cell for method in methods for cell in self._all(method))
 
     def const_sweep(self) -> tuple[Cell, ...]:

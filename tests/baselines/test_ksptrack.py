@@ -22,11 +22,22 @@ def test_entrances_lie_round_clicks_and_steps_between_near_superpixels():
 
 
 def test_steps_between_superpixels_that_move_differently_are_left_out(monkeypatch):
+    """The left half moves right and the right half down, at every time."""
     flow = np.zeros((3, 4, 40, 2), np.float32)
-    flow[0, ..., 1], flow[1, ..., 0], flow[2, ..., 0] = 1, 1, 1
+    flow[:, :, :20, 1], flow[:, :, 20:, 0] = 1, 1
     monkeypatch.setattr("fewpoint.baselines.ksptrack.estimate_flow", lambda sequence: flow)
     links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
-    assert links.steps[:, 0].min() >= 4  # frame 0 moves right, frames 1 and 2 down
+    places = links.steps % 4
+    assert set(map(tuple, places.tolist())) == {(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)}
+
+
+def test_movement_is_compared_over_the_interval_of_the_step(monkeypatch):
+    """All move right from frame 0 to 1 and down from 1 to 2: every near superpixel can be stepped to."""
+    flow = np.zeros((3, 4, 40, 2), np.float32)
+    flow[0, ..., 1], flow[1:, ..., 0] = 1, 1
+    monkeypatch.setattr("fewpoint.baselines.ksptrack.estimate_flow", lambda sequence: flow)
+    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
+    assert len(links.steps) == 2 * (4 + 2 * 3)
 
 
 def test_trees_vote_for_what_resembles_the_positives_and_positives_are_certain():

@@ -97,8 +97,11 @@ def find_links(
         near = trees[frame].sparse_distance_matrix(trees[frame + 1], reach, output_type="ndarray")
         steps.append(np.stack([near["i"] + offsets[frame], near["j"] + offsets[frame + 1]], axis=1))
     steps = np.concatenate(steps)
-    histograms = flow_histograms(superpixels, estimate_flow(sequence), settings.bins)
-    alike = intersect_histograms(histograms[steps[:, 0]], histograms[steps[:, 1]]) >= settings.overlap
+    flow = estimate_flow(sequence)
+    leaving = flow_histograms(superpixels, flow, settings.bins)
+    # What arrives at a frame is what left the one before: both ends of a step are compared over the same interval.
+    arriving = flow_histograms(superpixels, np.concatenate([flow[:1], flow[:-1]]), settings.bins)
+    alike = intersect_histograms(leaving[steps[:, 0]], arriving[steps[:, 1]]) >= settings.overlap
     return Links(np.concatenate(entrances), steps[alike])
 
 

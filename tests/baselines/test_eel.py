@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.baselines.eel import (
+    Eel,
     best_step,
     boost,
     build_affinity,
@@ -13,8 +14,10 @@ from fewpoint.baselines.eel import (
     propagate,
     pull,
 )
-from fewpoint.baselines.settings import BoostingSettings, PropagationSettings
+from fewpoint.baselines.settings import AutoencoderSettings, BoostingSettings, EelSettings, PropagationSettings
 from fewpoint.core import ImageSequence, SuperpixelMap
+from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.superpixels.slic import SuperpixelSettings
 
 
 def test_likelihood_is_one_at_the_mean_and_falls_with_the_mahalanobis_distance():
@@ -55,6 +58,14 @@ def test_propagation_takes_ten_steps_towards_the_neighbours():
     for _ in range(10):
         expected = 0.95 * affinity @ expected + 0.05 * guess
     np.testing.assert_allclose(propagate(guess, affinity, PropagationSettings()), expected)
+
+
+def test_clicked_superpixels_are_in_the_mask_whatever_their_score():
+    phantom = make_phantom(n_frames=3, size=(40, 48))
+    small = AutoencoderSettings(base_width=2, levels=2, max_side=32, epochs=1, frames_per_epoch=4)
+    settings = EelSettings(SuperpixelSettings(count=60), small, boosting=BoostingSettings(rounds=1))
+    masks = Eel(settings, "cpu").segment(phantom.sequence, phantom.points, None, seed=0).masks
+    assert masks[tuple(phantom.points.coordinates.T)].all()
 
 
 def test_the_loss_counts_an_unlabelled_superpixel_as_both():

@@ -5,7 +5,8 @@
 3. Boost stumps on deep features; unlabelled superpixels count as both classes, weighed by their propagated probability.
 
 What differs from the original: it had features of a network pretrained on photographs, here they are those of an
-autoencoder of the sequence itself; likelihoods are relative to their peak, so that they are probabilities as they are.
+autoencoder of the sequence itself. Likelihoods are relative to their peak, and propagated values are scaled so that
+clicked superpixels are certain, on average; those belong to the mask whatever their score.
 
 Threshold: the loss's own, f = 0, at which both classes cost the same; as a probability, 1 / (1 + e^-2f) = 0.5.
 """
@@ -53,13 +54,16 @@ class Eel:
         positive[regions_at_points(superpixels, points)] = True
         guess = guess_probabilities(sequence, superpixels, positive)
         directions = flow_directions(superpixels, estimate_flow(sequence))
-        expected = propagate(guess, build_affinity(superpixels, directions, settings.propagation), settings.propagation)
+        affinity = build_affinity(superpixels, directions, settings.propagation)
+        expected = calibrate(propagate(guess, affinity, settings.propagation), positive)
         features = learn_features(
             sequence, superpixels, settings.autoencoder, seed=seed, device=choose_device(self.device)
         )
         scores = boost(features, positive, expected, settings.boosting, np.random.default_rng(seed))
-        probabilities = paint_regions(superpixels, 1 / (1 + np.exp(-2 * np.clip(scores, -20, 20))))
-        return describe_probabilities(probabilities, sequence, points, bound or ASSUMED_BOUND)
+        probabilities = np.where(positive, 1.0, 1 / (1 + np.exp(-2 * np.clip(scores, -20, 20))))
+        return describe_probabilities(
+            paint_regions(superpixels, probabilities), sequence, points, bound or ASSUMED_BOUND
+        )
 
 
 def guess_probabilities(sequence: ImageSequence, superpixels: SuperpixelMap, positive: np.ndarray) -> np.ndarray:
@@ -123,6 +127,17 @@ def propagate(guess: np.ndarray, affinity: "object", settings: PropagationSettin
     for _ in range(settings.steps):
         probabilities = settings.keep * (affinity @ probabilities) + (1 - settings.keep) * guess
     return np.clip(probabilities, 0, 1)
+
+
+def calibrate(expected: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """(total,) propagated values as probabilities: scaled so that clicked superpixels, which are certain, have mean 1.
+
+    Propagation averages over neighbours and keeps no scale: after ten steps even a clicked superpixel is far below 1.
+
+    >>> calibrate(np.array([0.4, 0.6, 0.1, 0.8]), np.array([True, True, False, False])).tolist()
+    [0.8, 1.0, 0.2, 1.0]
+    """
+    return np.clip(expected / max(float(expected[positive].mean()), 1e-12), 0, 1)
 
 
 def boost(

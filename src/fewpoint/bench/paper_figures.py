@@ -102,7 +102,8 @@ def draw_priors(case: Case, record: Record, title: str) -> "Figure":
         _draw_prior_lines(panels[1, place], course, epoch, shares)
     panels[1, 1].set_ylabel("share of the frame (%)", size=TEXT_SIZE)
     handles, labels = panels[1, 1].get_legend_handles_labels()
-    panels[1, 0].legend(handles, labels, loc="center", frameon=False, fontsize=TEXT_SIZE, title=title)
+    sizes = {"fontsize": TEXT_SIZE, "title_fontsize": TEXT_SIZE}
+    panels[1, 0].legend(handles, labels, loc="center", frameon=False, title=title, **sizes)
     return figure
 
 
@@ -231,6 +232,7 @@ def _draw_prior_lines(panel: "Axes", course: Course, epoch: int, shares: np.ndar
     for (label, (colour, dashes)), values in zip(PRIOR_LINES.items(), lines, strict=True):
         panel.plot(100 * values, color=colour, linestyle=dashes, linewidth=1.3, label=label)
     panel.set_xlabel("frame", size=TEXT_SIZE)
+    panel.xaxis.get_major_locator().set_params(integer=True)
     panel.set_ylim(0, 100 * max(2.5 * shares.max(), course.priors.max()))
     panel.tick_params(labelsize=TEXT_SIZE - 1)
 
@@ -259,5 +261,5 @@ def _explain_marks(figure: "Figure", threshold: float, minimum: int) -> None:
         f"threshold {threshold:g}": Line2D([], [], color=RED, linestyle="--"),
         f"fewest epochs {minimum}": Line2D([], [], color=GREEN, linestyle=":"),
     }
-    place = {"loc": "outside lower center", "ncols": len(marks), "frameon": False, "fontsize": TEXT_SIZE}
+    place = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": TEXT_SIZE}
     figure.legend(marks.values(), marks.keys(), **place)

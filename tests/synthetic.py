@@ -32,6 +32,20 @@ TINY = Settings(
     augmentation=AugmentationSettings(flips=True),
 )
 
+# The same for what only competitors have.
+TINY_COMPETITORS = (
+    ("autoencoder.base_width", 2),
+    ("autoencoder.levels", 2),
+    ("autoencoder.max_side", 32),
+    ("autoencoder.epochs", 1),
+    ("autoencoder.frames_per_epoch", 4),
+    ("boosting.rounds", 3),
+    ("bagging.trees", 4),
+    ("metric.dimensions", 2),
+    ("linking.repeats", 2),
+    ("linking.radius", 0.2),
+)
+
 # As much network and training as finds the object of a small colour phantom, in some fifteen seconds on one core.
 SMALL = Settings(
     network=NetworkSettings(base_width=8, levels=3, multiple=1, head_prior=0.0),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fewpoint.pipeline.config import PAPER, as_table
+from fewpoint.bench.methods import find_settings, list_methods
+from fewpoint.pipeline.config import PAPER, PRESETS, as_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "fewpoint"
@@ -21,6 +22,21 @@ def test_the_settings_page_lists_every_setting_with_its_value():
         for name, value in values.items()
     ]
     assert listed == expected
+
+
+def test_the_competitors_page_explains_every_method_and_lists_every_setting_of_its_own():
+    text = (ROOT / "docs" / "explanation" / "competitors.md").read_text(encoding="utf-8")
+    assert [name for name in list_methods() if name not in PRESETS and f"`{name}`" not in text] == []
+    listed = re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \| (\S+) \|", text, re.MULTILINE)
+    expected = {
+        (f"{section}.{name}", str(value))
+        for settings in map(find_settings, list_methods())
+        if settings is not None
+        for section, values in as_table(settings).items()
+        if section not in as_table(PAPER)
+        for name, value in values.items()
+    }
+    assert set(listed) == expected and len(listed) == len(expected)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fewpoint.baselines.trivial import ASSUMED_BOUND, AllPositive, HalfDisc, draw_discs
+from fewpoint.baselines.results import ASSUMED_BOUND
+from fewpoint.baselines.trivial import AllPositive, HalfDisc, draw_discs
 from fewpoint.core import AreaBound, ImageSequence, PointSet
 
 SEQUENCE = ImageSequence.from_array(np.zeros((4, 60, 80), np.uint8))

@@ -2,13 +2,61 @@
 
 import pytest
 
-from fewpoint.bench.methods import find_settings, list_methods
+from fewpoint.baselines.registry import COMPETITORS, build_competitor, find_problem
+from fewpoint.bench.methods import (
+    PAPER_NAMES,
+    build_method,
+    check_change,
+    find_settings,
+    list_blind_methods,
+    list_methods,
+)
+from fewpoint.bench.oracles import ORACLES
 from fewpoint.errors import SettingsError
-from fewpoint.pipeline.config import FAST, PRESETS
+from fewpoint.pipeline.config import FAST, PRESETS, override
 
 
-def test_baselines_and_every_preset_have_a_name():
-    assert set(list_methods()) == {"all-positive", "half-disc", *PRESETS}
+def test_competitors_presets_and_oracles_have_a_name_each():
+    assert {"all-positive", "half-disc", "random-walker", "gaze2segment", "eel", "max-sp"} < set(list_methods())
+    assert set(list_methods()) == {*COMPETITORS, *PRESETS, *PAPER_NAMES, *ORACLES}
+    assert len(set(list_methods())) == len(list_methods())
+
+
+def test_the_paper_s_names_are_its_preset_with_and_without_tracking():
+    assert find_settings("ssnnpu+ksptrack") == PRESETS["paper"]
+    assert find_settings("ssnnpu") == override(PRESETS["paper"], "tracking.enabled", False)
+
+
+def test_a_person_can_use_all_but_those_that_know_the_truth():
+    assert set(list_methods()) - set(list_blind_methods()) == set(ORACLES)
+    with pytest.raises(SettingsError, match="max-sp is told something of the truth"):
+        build_method("max-sp")
+
+
+@pytest.mark.parametrize("name", COMPETITORS)
+def test_a_competitor_is_built_under_its_name(name):
+    assert build_competitor(name, COMPETITORS[name].settings, "cpu").name == name
+
+
+def test_only_the_optional_ones_may_be_unable_to_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
+    unable = {name for name in COMPETITORS if find_problem(name)}
+    assert unable == {"sam-points", "sam-points-bound"}
+
+
+def test_a_competitor_takes_those_changes_that_it_has_settings_for():
+    changes = (("superpixels.count", 300), ("training.batch", 3), ("boosting.rounds", 7))
+    settings = find_settings("eel", changes)
+    assert (settings.superpixels.count, settings.boosting.rounds) == (300, 7)
+    assert find_settings("fast", changes).training.batch == 3
+
+
+def test_a_change_must_mean_something_to_some_method():
+    check_change("boosting.rounds", 7)
+    with pytest.raises(SettingsError, match=r"no setting boosting\.round;"):
+        check_change("boosting.round", 7)
+    with pytest.raises(SettingsError, match="must be a whole number"):
+        check_change("boosting.rounds", "many")
 
 
 def test_a_new_preset_is_a_method_by_itself(monkeypatch):

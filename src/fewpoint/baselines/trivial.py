@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
-
-ASSUMED_BOUND = AreaBound(0.1, "assumed to be a tenth of a frame, none was given")
+from fewpoint.baselines.results import ASSUMED_BOUND, describe_masks
+from fewpoint.core import AreaBound, ImageSequence, PointSet, Segmentation
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class AllPositive:
         points.check_inside(len(sequence), sequence.size)
         masks = np.ones(sequence.shape[:3], bool)
         masks[list(points.absent)] = False
-        return _describe(masks, sequence, bound or ASSUMED_BOUND)
+        return describe_masks(masks, sequence, bound or ASSUMED_BOUND)
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class HalfDisc:
         points.check_inside(len(sequence), sequence.size)
         bound = bound or ASSUMED_BOUND
         masks = draw_discs(points, bound.fraction / 2, sequence.shape[:3])
-        return _describe(masks, sequence, bound)
+        return describe_masks(masks, sequence, bound)
 
 
 def draw_discs(points: PointSet, share: float, shape: tuple[int, int, int]) -> np.ndarray:
@@ -47,17 +46,3 @@ def draw_discs(points: PointSet, share: float, shape: tuple[int, int, int]) -> n
     for frame, y, x in points.coordinates:
         discs[frame] |= (rows - y) ** 2 + (columns - x) ** 2 <= squared_radius
     return discs
-
-
-def _describe(masks: np.ndarray, sequence: ImageSequence, bound: AreaBound) -> Segmentation:
-    """A full result of masks alone: probabilities 0 and 1, priors the masks' own shares, no history."""
-    shares = masks.mean(axis=(1, 2))
-    return Segmentation(
-        masks,
-        ProbabilityMaps(masks.astype(np.float32)),
-        PriorEstimate(shares, np.zeros_like(shares), shares),
-        PriorHistory.empty(len(masks)),
-        bound,
-        sequence.names,
-        sequence.source,
-    )

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from fewpoint import __version__
-from fewpoint.bench.methods import find_settings
+from fewpoint.bench.methods import ALIASES, find_settings
 from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite, Variant
 from fewpoint.pipeline.config import as_table
@@ -43,11 +43,13 @@ class Cell:
     def key(self) -> str:
         """A readable name that differs wherever a result may differ.
 
-        A method without settings depends on neither variant nor seed: its cells share a key, and are run once.
+        A method without settings depends on neither variant nor seed: its cells share a key, and are run once. So do
+        the cells of one method under two names.
         """
+        method = ALIASES.get(self.method, self.method)
         own = [] if self.settings is None else [self.variant.name, f"seed{self.seed}"]
-        parts = [self.method, self.sequence.type, self.sequence.name, *own, self.points, self.bound]
-        identity = [__version__, self.method, self.sequence.fingerprint, self.settings, *own, self.points, self.bound]
+        parts = [method, self.sequence.type, self.sequence.name, *own, self.points, self.bound]
+        identity = [__version__, method, self.sequence.fingerprint, self.settings, *own, self.points, self.bound]
         return "_".join(map(make_slug, parts)) + "-" + hash_values(identity)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.bench.records import Shown
 from fewpoint.core import EpochPredicted, SuperpixelMap, SuperpixelsReady
 from fewpoint.core.progress import Event
 from fewpoint.evaluation.metrics import share_error
@@ -30,6 +31,8 @@ class EpochScores:
         self._truth = truth
         self._counts: RegionTruth | None = None
         self._scores: dict[int, EpochScore] = {}
+        self._shown: list[np.ndarray] = []
+        self._frame = int(truth.mean(axis=(1, 2)).argmax())
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, SuperpixelsReady):
@@ -39,6 +42,7 @@ class EpochScores:
             f1 = self._counts.score(event.probabilities >= 0.5).f1
             error = share_error(event.priors, self._counts.shares)
             self._scores[event.epoch] = EpochScore(event.epoch, f1, error)
+            self._shown.append(event.probabilities[self._frame])
 
     def find_best(self) -> EpochScore:
         """The epoch of the largest F1, the earliest of several; all None where no epoch was told."""
@@ -47,3 +51,11 @@ class EpochScores:
     def at(self, epoch: int) -> EpochScore:
         """The score of an epoch; all None where it was not told, as for 0, which is no epoch."""
         return self._scores.get(epoch, EpochScore())
+
+    def show(self) -> Shown | None:
+        """Every epoch's prediction on the frame where the object is largest; None where no epoch was told."""
+        if not self._shown:
+            return None
+        labels = self.superpixels.labels[self._frame]
+        regions = int(labels.max()) + 1
+        return Shown(self._frame, labels, np.stack(self._shown)[:, :regions])

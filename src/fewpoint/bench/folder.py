@@ -1,7 +1,7 @@
 """The folder of a suite's results, which the same command goes on with.
 
 suite.json              whose folder it is
-cells/KEY/result.json   what one cell gave, written last; montage.png beside it, or error.txt
+cells/KEY/result.json   what one cell gave, written last; montage.png and record.npz beside it, or error.txt
 ceilings/KEY.json       Max SP of one sequence
 results.csv, tables.md, tables.tex, report.html
 """
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fewpoint.bench.cells import Cell, hash_values, make_slug
+from fewpoint.bench.records import RECORD_FILE
 from fewpoint.bench.results import Measurement, Row
 from fewpoint.bench.sequences import BenchSequence
 from fewpoint.errors import InputError, RunConflictError
@@ -33,6 +34,9 @@ class BenchFolder:
 
     def montage(self, key: str) -> Path:
         return self.path / "cells" / key / "montage.png"
+
+    def record(self, cell: Cell) -> Path:
+        return self.path / "cells" / cell.key / RECORD_FILE
 
     def cell_error(self, cell: Cell) -> Path:
         return self.path / "cells" / cell.key / "error.txt"
@@ -68,10 +72,14 @@ class BenchFolder:
 
 
 @contextmanager
-def open_folder(path: Path, suite: str) -> Iterator[BenchFolder]:
-    """Hold a folder that is new, empty, or of the same suite; clear what killed writes left in it."""
+def open_folder(path: Path, suite: str, *, adopt: bool = False) -> Iterator[BenchFolder]:
+    """Hold a folder that is new, empty, or of the same suite; clear what killed writes left in it.
+
+    adopt: a folder of any suite will do, and stays that suite's.
+    """
     import filelock
 
+    suite = _find_owner(path, suite) if adopt else suite
     _refuse_foreign(path, suite)
     with explaining_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -114,6 +122,14 @@ def summarise_error(text: str) -> str:
     last = lines[-1].strip() if lines else "no reason given"
     kind, colon, reason = last.partition(": ")
     return f"{kind.rpartition('.')[2]}: {reason}" if colon and " " not in kind else last
+
+
+def _find_owner(path: Path, suite: str) -> str:
+    """The suite that a folder belongs to, `suite` where it belongs to none."""
+    try:
+        return read_json(path / MARK_FILE).get("suite", suite)
+    except InputError:
+        return suite
 
 
 def _refuse_foreign(path: Path, suite: str) -> None:

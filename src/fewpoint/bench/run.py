@@ -45,10 +45,11 @@ def run_suite(
     for method in methods:
         check_method(method)
     with open_folder(out, suite.name) as folder:
-        jobs = plan_jobs(suite, methods or suite.methods, folder, device)
+        wanted = [cell for cell in plan_cells(suite, methods or suite.methods) if not folder.result(cell).exists()]
+        jobs = plan_jobs(suite.sequences, wanted, folder, device)
         cells = plan_cells(suite, tuple(dict.fromkeys((*suite.methods, *methods))))
         try:
-            outcomes = run_jobs(jobs, workers, COMMAND, _keeping_errors(listener))
+            outcomes = run_jobs(jobs, workers, COMMAND, keeping_errors(listener))
         finally:  # also on Ctrl-C, so that what is finished can be read
             rows = folder.collect(cells)
             write_tables(rows, folder)
@@ -56,13 +57,12 @@ def run_suite(
     return BenchResult(rows, tuple(outcome for outcome in outcomes if outcome.error))
 
 
-def plan_jobs(suite: Suite, methods: tuple[str, ...], folder: BenchFolder, device: str) -> list[Job]:
-    """What is left to do, ceilings first."""
-    ceilings = [sequence for sequence in suite.sequences if not folder.ceiling(sequence).exists()]
-    cells = {cell.key: cell for cell in plan_cells(suite, methods) if not folder.result(cell).exists()}
+def plan_jobs(sequences: Iterable[BenchSequence], cells: Iterable[Cell], folder: BenchFolder, device: str) -> list[Job]:
+    """The ceilings of the sequences that are not known yet, then the cells, each key once."""
+    ceilings = [sequence for sequence in sequences if not folder.ceiling(sequence).exists()]
     return [
         *(_order_ceiling(sequence, folder) for sequence in ceilings),
-        *(_order_cell(cell, folder, device) for cell in cells.values()),
+        *(_order_cell(cell, folder, device) for cell in {cell.key: cell for cell in cells}.values()),
     ]
 
 
@@ -99,7 +99,7 @@ def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
     return Job(name, f"{cell.method} {cell.variant.name}", write_order(order), folder.cell_error(cell))
 
 
-def _keeping_errors(listener: Callable[[Standing], None]) -> Callable[[Standing], None]:
+def keeping_errors(listener: Callable[[Standing], None]) -> Callable[[Standing], None]:
     """Write down why a job failed, or forget why it failed before, then tell the listener."""
 
     def listen(standing: Standing) -> None:

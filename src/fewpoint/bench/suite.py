@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fewpoint.bench.methods import Changes, check_method
+from fewpoint.bench.methods import Changes, check_change, check_method
 from fewpoint.bench.protocols import check_protocol
 from fewpoint.bench.sequences import BenchSequence, DatasetSequence, SingleSequence, find_sequences
 from fewpoint.errors import InputError, SettingsError
-from fewpoint.pipeline.config import PAPER, override
 
 ROOT_VARIABLE = "FEWPOINT_DATA"
 DEFAULTS: dict[str, list] = {"methods": ["fast"], "seeds": [0], "points": ["2dlocs"], "bounds": ["eta"]}
@@ -49,7 +48,7 @@ class Suite:
             check_protocol(protocol)
         for variant in self.variants:
             for key, value in variant.changes:
-                override(PAPER, key, value)
+                check_change(key, value)
 
 
 def read_suite(path: Path) -> Suite:

@@ -180,12 +180,12 @@ def _spread(values: dict[str, list[float]]) -> dict[str, Spread]:
 
 def _write_latex(table: Table) -> str:
     head = head_cells(table)
-    body = [" & ".join(map(_escape, write_cells(table, line))) + r" \\" for line in table.lines]
+    body = [" & ".join(map(escape_latex, write_cells(table, line))) + r" \\" for line in table.lines]
     rows = [
         f"% {table.title}",
         rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
         r"\toprule",
-        " & ".join(map(_escape, head)) + r" \\",
+        " & ".join(map(escape_latex, head)) + r" \\",
         r"\midrule",
         body[0],
         r"\midrule",
@@ -196,10 +196,10 @@ def _write_latex(table: Table) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text as LaTeX; the signs that tables use in math mode.
 
-    >>> _escape("a_b ± 1")
+    >>> escape_latex("a_b ± 1")
     'a\\\\_b $\\\\pm$ 1'
     """
     signs = {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "±": r"$\pm$", "–": "--"}

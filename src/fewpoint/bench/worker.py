@@ -13,16 +13,18 @@ import numpy as np
 
 from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
-from fewpoint.bench.methods import build_method, find_settings
+from fewpoint.bench.methods import Changes, build_method, find_settings, has_setting, runs_pipeline
+from fewpoint.bench.oracles import ORACLES, build_oracle
 from fewpoint.bench.protocols import give_bound
+from fewpoint.bench.records import RECORD_FILE, Course, Record, write_record
 from fewpoint.bench.results import Measurement
-from fewpoint.core import ImageSequence, PointSet, Segmentation, SuperpixelMap
+from fewpoint.core import ImageSequence, Listener, PointSet, Segmentation, Segmenter, SuperpixelMap
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import Settings, override
+from fewpoint.pipeline.config import override
 
 COMMAND = (sys.executable, "-m", "fewpoint.bench.worker")
 RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
@@ -44,6 +46,10 @@ class CellOrder:
     seed: int
     device: str
     out: str
+
+    @property
+    def pairs(self) -> Changes:
+        return tuple(map(tuple, self.changes))
 
 
 @dataclass(frozen=True)
@@ -82,18 +88,20 @@ def main() -> None:
 def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
     case = _read_case(order)
-    changes, epochs = tuple(map(tuple, order.changes)), EpochScores(case.truth)
-    method = build_method(order.method, changes, order.device, epochs)
+    epochs = EpochScores(case.truth)
+    method = _build(order, case.truth, epochs)
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
-    settings = find_settings(order.method, changes)
-    if settings is not None and (settings.tracking.enabled or settings.diffusion.enabled):
-        masks = leave_out_last_step(result, case, settings, epochs.superpixels)
-        measurement = _add_untracked(measurement, masks, case.truth)
+    untracked = leave_out_last_step(order, result, case, epochs.superpixels)
+    if untracked is not None:
+        measurement = _add_untracked(measurement, untracked, case.truth)
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
     _write_montage(out / MONTAGE_FILE, case, result)
+    errors = [epochs.at(record.epoch).prior_mae for record in result.history.records]
+    course = Course.of(result.history, errors)
+    write_record(Record(result.masks, untracked, course, epochs.show()), out / RECORD_FILE)
     write_json(out / RESULT_FILE, asdict(measurement))
 
 
@@ -111,6 +119,13 @@ def measure_ceiling(order: CeilingOrder) -> None:
 def _read_case(order: CellOrder) -> Case:
     sequence = read_sequence(order.input)
     return Case(sequence, read_points(order.points, sequence), read_masks(order.truth))
+
+
+def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:
+    """The method of an order; one that needs the truth is handed it here."""
+    if order.method not in ORACLES:
+        return build_method(order.method, order.pairs, order.device, listener)
+    return build_oracle(order.method, truth, find_settings(order.method, order.pairs), order.device, listener)
 
 
 def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:
@@ -136,12 +151,24 @@ def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, secon
     )
 
 
-def leave_out_last_step(result: Segmentation, case: Case, settings: Settings, superpixels: SuperpixelMap) -> np.ndarray:
-    """(T, H, W) bool masks that the same run would have given without its last step: neither evened out nor tracked."""
+def leave_out_last_step(
+    order: CellOrder, result: Segmentation, case: Case, superpixels: SuperpixelMap | None
+) -> np.ndarray | None:
+    """(T, H, W) bool masks that the same run would have given without its last step; None where there is none."""
+    settings = find_settings(order.method, order.pairs)
+    if not has_setting(settings, "tracking.enabled"):
+        return None
+    evens_out = has_setting(settings, "diffusion.enabled") and settings.diffusion.enabled
+    if not (settings.tracking.enabled or evens_out):
+        return None
+    untracked = override(settings, "tracking.enabled", False)
+    if not runs_pipeline(order.method):
+        from fewpoint.baselines import network_learning  # loads torch
+
+        return network_learning.choose_masks(superpixels, result.probabilities, case.points, untracked.tracking)
     from fewpoint.pipeline.stages import choose_masks  # loads torch
     from fewpoint.pipeline.task import Task
 
-    untracked = override(settings, "tracking.enabled", False)
     return choose_masks(Task(case.sequence, case.points, result.bound, untracked), superpixels, result.probabilities)
 
 

@@ -12,13 +12,13 @@ DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVID
 
 
 def info_command(as_json: AsJson = False) -> None:
-    """Show version, formats, extras, devices and presets."""
+    """Show version, formats, extras, devices, methods and presets."""
     facts = collect_facts()
     if as_json:
         print(json.dumps(facts))
         return
     print(f"fewpoint {facts['version']}")
-    for title in ("formats", "outputs", "devices"):
+    for title in ("formats", "outputs", "devices", "methods"):
         print(f"\n{title}")
         for name, description in facts[title].items():
             print(f"  {name:16}  {description}")
@@ -32,6 +32,8 @@ def info_command(as_json: AsJson = False) -> None:
 
 
 def collect_facts() -> dict:
+    from fewpoint.baselines.registry import COMPETITORS
+    from fewpoint.bench.methods import PAPER_NAMES
     from fewpoint.io.extras import EXTRAS, is_installed
     from fewpoint.io.formats import FILES, FILM, FILM_FILE
     from fewpoint.io.images import FORMATS
@@ -43,5 +45,9 @@ def collect_facts() -> dict:
         "outputs": {**FILES, FILM: FILM_FILE},
         "extras": {name: is_installed(name) for name in EXTRAS},
         "devices": DEVICES,
+        "methods": {
+            **{name: competitor.summary for name, competitor in COMPETITORS.items()},
+            **dict.fromkeys(PAPER_NAMES, "the preset paper under the paper's name"),
+        },
         "presets": {name: as_table(settings) for name, settings in PRESETS.items()},
     }

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fewpoint import __version__
-from fewpoint.cli import bench, convert, demo, evaluate, info, segment
+from fewpoint.cli import bench, convert, demo, evaluate, fetch, info, reproduce, segment
 from fewpoint.errors import FewpointError
 
 PROGRAM = "fewpoint"
@@ -27,6 +27,8 @@ app.command("segment")(segment.segment_command)
 app.command("convert")(convert.convert_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("bench")(bench.bench_command)
+app.command("reproduce")(reproduce.reproduce_command)
+app.command("fetch")(fetch.fetch_command)
 app.command("info")(info.info_command)
 app.command("demo")(demo.demo_command)
 

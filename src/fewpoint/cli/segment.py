@@ -99,6 +99,12 @@ LargestBox = Annotated[
 Preset = Annotated[
     PresetName, typer.Option("--preset", help="auto is accurate on CUDA and fast elsewhere; paper needs a GPU.")
 ]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method", metavar="NAME", help="Another method than fewpoint's own, for comparison; see fewpoint info."
+    ),
+]
 Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same masks on a CPU.")]
 Assignments = Annotated[
@@ -123,6 +129,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
     preset: Preset = PresetName.AUTO,
+    method: Method = None,
     device: Device = DeviceName.AUTO,
     seed: Seed = 0,
     assignments: Assignments = None,
@@ -135,10 +142,16 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     """Segment the clicked object on every frame of INPUT."""
     if max_fraction is not None and largest_box is not None:
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
+    if method is not None and preset != PresetName.AUTO:
+        raise typer.BadParameter("give --method or --preset, not both")
+    from fewpoint.cli.competitors import CompetitorTask, choose_settings, is_competitor, run_competitor
     from fewpoint.io.images import parse_window, read_sequence
 
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
-    settings = build_settings(preset, device, config, changes)
+    if method is None:
+        settings = build_settings(preset, device, config, changes)
+    else:
+        settings = choose_settings(method, config, changes)
     sequence = read_sequence(
         input_path,
         axis=axis,
@@ -152,16 +165,20 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
     from fewpoint.io.runs import RunFolder
-    from fewpoint.pipeline.run import run_task
-    from fewpoint.pipeline.task import Task
 
     outputs = Outputs.of(formats or [], probabilities=probabilities)
-    task = Task(sequence, points, bound, settings, seed, device, outputs)
+    if is_competitor(method):
+        task, run = CompetitorTask(method, sequence, points, bound, settings, seed, device, outputs), run_competitor
+    else:
+        from fewpoint.pipeline.run import run_task
+        from fewpoint.pipeline.task import Task
+
+        task, run = Task(sequence, points, bound, settings, seed, device, outputs), run_task
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
             for note in sequence.source.notes:
                 listener(Message(note, warning=True))
-            run_task(task, folder, listener)
+            run(task, folder, listener)
         masks = [folder.path / FILES[name] for name in outputs.resolve(sequence.source)]
         _tell(folder.path, folder.manifest, masks, as_json)
 

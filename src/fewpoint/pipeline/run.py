@@ -36,12 +36,11 @@ from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
-from fewpoint.pipeline.summary import summarise, write_report
+from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
 
 Result = TypeVar("Result")
 
-SUMMARY_FILE = "summary.json"
 
 
 def segment(

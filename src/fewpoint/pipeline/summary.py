@@ -9,6 +9,7 @@ from fewpoint.pipeline.config import as_table
 from fewpoint.pipeline.task import Task
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 
+SUMMARY_FILE = "summary.json"
 TRAPPED_ASCENT = 0.9
 SURE_CLICK = 0.5
 

@@ -1,0 +1,66 @@
+"""Methods that are told what only the truth can tell: ceilings and ablations, no competitors.
+
+They are built here, of a truth that the bench has read, and nowhere else: what they are told is an argument of their
+making, and no method can come by it through the interface that all methods share.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fewpoint.baselines.nnpu import NnPu
+from fewpoint.baselines.results import ASSUMED_BOUND, describe_masks
+from fewpoint.baselines.sam_points import Answer, SamPoints
+from fewpoint.baselines.settings import NnPuSettings
+from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, Segmenter, ignore
+from fewpoint.errors import InputError
+from fewpoint.evaluation.ceiling import best_superpixel_masks
+from fewpoint.evaluation.metrics import score_masks
+from fewpoint.evaluation.truth import true_shares
+from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+
+# Name and settings; None for a method without any.
+ORACLES: dict[str, Any] = {
+    "max-sp": None,
+    "sam-points-best": None,
+    "nnpu-true": NnPuSettings(),
+    "nnpu-const": NnPuSettings(),
+}
+
+
+def build_oracle(
+    name: str, truth: np.ndarray, settings: Any, device: str = "auto", listener: Listener = ignore
+) -> Segmenter:
+    """The method, told what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean."""
+    if name == "max-sp":
+        return MaxSp(truth)
+    if name == "sam-points-best":
+        return SamPoints(name, partial(take_best, truth=truth))
+    shares = true_shares(truth)
+    priors = shares if name == "nnpu-true" else np.full_like(shares, shares.mean())
+    return NnPu(name, priors, settings, device, listener)
+
+
+def take_best(frame: int, answer: Answer, bound: AreaBound, *, truth: np.ndarray) -> np.ndarray:
+    """The candidate of the largest F1 against the frame's truth; no more can be had of the network's masks."""
+    scores = [score_masks(mask[np.newaxis] >= 0, truth[frame : frame + 1]).pooled.f1 for mask in answer.candidates]
+    return answer.candidates[int(np.argmax(scores))]
+
+
+@dataclass(frozen=True, eq=False)
+class MaxSp:
+    """The best that superpixels can do: those of which more than half the pixels are true, however they look."""
+
+    truth: np.ndarray
+    name: str = "max-sp"
+
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
+        points.check_inside(len(sequence), sequence.size)
+        if self.truth.shape != sequence.shape[:3]:
+            raise InputError(f"truth and sequence must have one shape, got {self.truth.shape} and {sequence.shape[:3]}")
+        superpixels = segment_frames(sequence, SuperpixelSettings(), jobs=1)
+        masks = best_superpixel_masks(superpixels, self.truth)
+        masks[list(points.absent)] = False
+        return describe_masks(masks, sequence, bound or ASSUMED_BOUND)

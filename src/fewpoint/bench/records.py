@@ -1,0 +1,99 @@
+"""What figures need of a cell beyond its scores: masks, the course of the priors, and one frame as learning saw it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.core import PriorHistory
+from fewpoint.io.atomic import write_arrays
+
+RECORD_FILE = "record.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """How a method that learns went, an entry an epoch; empty for one that does not.
+
+    phases: (E,) names. priors, observed, positive_share: (E, T). variance: (E,) of pseudo-negatives. errors: (E,) mean
+    absolute error of the priors, NaN where an epoch was not scored. selected: the epoch that the stopping rule chose,
+    0 where none was.
+    """
+
+    phases: np.ndarray
+    priors: np.ndarray
+    observed: np.ndarray
+    positive_share: np.ndarray
+    variance: np.ndarray
+    errors: np.ndarray
+    selected: int
+
+    @classmethod
+    def of(cls, history: PriorHistory, errors: list[float]) -> "Course":
+        """The course that a history tells; errors: one an epoch."""
+        return cls(
+            phases=np.array([record.phase for record in history.records], dtype=np.str_),
+            priors=history.priors,
+            observed=history.observed,
+            positive_share=history.positive_share,
+            variance=np.array([record.negative_variance for record in history.records], np.float64),
+            errors=np.array(errors, np.float64),
+            selected=history.selected_epoch,
+        )
+
+    @property
+    def estimation(self) -> np.ndarray:
+        """Positions of the epochs in which priors were estimated."""
+        return np.flatnonzero(self.phases == "estimation")
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One frame as learning saw it. labels: (H, W) its superpixels. probabilities: (E, regions) float16."""
+
+    frame: int
+    labels: np.ndarray
+    probabilities: np.ndarray
+
+    def paint(self, epoch: int) -> np.ndarray:
+        """(H, W) float32 probabilities after an epoch, counted from 1."""
+        return self.probabilities[epoch - 1][self.labels].astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """masks: (T, H, W) bool. untracked: the same without tracking, None where there was none. shown: None where no
+    epoch was told."""
+
+    masks: np.ndarray
+    untracked: np.ndarray | None
+    course: Course
+    shown: Shown | None
+
+
+def write_record(record: Record, path: Path) -> None:
+    """Write a compressed .npz; masks take a bit a pixel."""
+    arrays = {"shape": np.array(record.masks.shape), "masks": np.packbits(record.masks)}
+    if record.untracked is not None:
+        arrays["untracked"] = np.packbits(record.untracked)
+    arrays |= {f"course_{name}": np.asarray(value) for name, value in vars(record.course).items()}
+    if record.shown is not None:
+        arrays |= {f"shown_{name}": np.asarray(value) for name, value in vars(record.shown).items()}
+    write_arrays(path, arrays)
+
+
+def read_record(path: Path) -> Record:
+    """Read what write_record wrote."""
+    with np.load(path) as stored:
+        shape = tuple(stored["shape"].tolist())
+        course = {name: stored[f"course_{name}"] for name in Course.__dataclass_fields__}
+        course["selected"] = int(course["selected"])
+        shown = None
+        if "shown_frame" in stored:
+            shown = Shown(int(stored["shown_frame"]), stored["shown_labels"], stored["shown_probabilities"])
+        untracked = _unpack(stored["untracked"], shape) if "untracked" in stored else None
+        return Record(_unpack(stored["masks"], shape), untracked, Course(**course), shown)
+
+
+def _unpack(bits: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return np.unpackbits(bits, count=int(np.prod(shape))).reshape(shape).astype(bool)

@@ -1,0 +1,137 @@
+"""The paper's tables and figures from a small dataset, in one resumable call."""
+
+import csv
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bench.datasets import Dataset
+from bench.test_paper_tables import make_row
+from bench.test_records import make_history
+from fewpoint.bench import reproduction
+from fewpoint.bench.paper_figures import choose_epochs, draw_stopping, pick_sequence, rank_competitors, save
+from fewpoint.bench.records import Course
+from fewpoint.bench.reproduction import TARGETS, Plan, reproduce
+from fewpoint.bench.run import run_suite
+from fewpoint.bench.suite import read_suite
+from fewpoint.errors import InputError, SettingsError
+from fewpoint.io.atomic import read_json
+from fewpoint.pipeline.config import as_table
+from synthetic import TINY, TINY_COMPETITORS
+
+CHANGES = tuple((f"{part}.{key}", value) for part, values in as_table(TINY).items() for key, value in values.items())
+
+
+def make_again(plan: Plan, dataset: Dataset, *targets: str) -> reproduction.Reproduction:
+    return reproduce(plan, targets, dataset.folder / "out", lambda standing: None, workers=2, device="cpu")
+
+
+@pytest.fixture
+def plan(dataset, monkeypatch) -> Plan:
+    """One sequence and few methods: what is tested is how cells become tables and figures."""
+    monkeypatch.setattr(reproduction, "PEERS", ())
+    shutil.rmtree(dataset.root / "blob")
+    shutil.rmtree(dataset.root / "ball/second")
+    monkeypatch.setattr(reproduction, "COMPETITORS", ("random-walker", "half-disc"))
+    monkeypatch.setattr(reproduction, "CONST_FACTORS", (1.2,))
+    monkeypatch.setattr(reproduction, "BOUND_FACTORS", (1.4,))
+    return Plan.find(dataset.root, changes=(*CHANGES, *TINY_COMPETITORS))
+
+
+def test_one_call_makes_everything_and_the_next_runs_nothing(dataset, plan):
+    result = make_again(plan, dataset, *TARGETS)
+    assert result.failures == ()
+    out = dataset.folder / "out" / "paper"
+    assert {path.name for path in result.written} == {
+        *(f"table{number}.{kind}" for number in (1, 2) for kind in ("md", "tex", "csv")),
+        *(f"figure-{name}.{kind}" for name in ("priors", "stopping", "qualitative") for kind in ("png", "svg")),
+    }
+    methods = [line.split(" | ")[0] for line in (out / "table1.md").read_text(encoding="utf-8").splitlines()]
+    assert {"| fast", "| ssnnpu+ksptrack", "| ssnnpu", "| random-walker", "| half-disc"} < set(methods)
+    for name in ("priors", "stopping", "qualitative"):
+        picture = np.asarray(Image.open(out / f"figure-{name}.png").convert("L"))
+        assert picture.std() > 10 and picture.max() == 255
+    with open(out / "results.csv", newline="", encoding="utf-8") as stream:
+        scored = {row["method"]: row for row in csv.DictReader(stream)}
+    assert all(scored[name]["f1_untracked"] for name in ("ssnnpu+ksptrack", "nnpu-const", "nnpu-true"))
+    assert int(scored["nnpu-const"]["best_epoch"]) >= 1 and scored["random-walker"]["best_epoch"] == ""
+    before = {path: path.stat().st_mtime_ns for path in (dataset.folder / "out" / "cells").rglob("*")}
+    again = make_again(plan, dataset, "table1")
+    assert [path.name for path in again.written] == ["table1.md", "table1.tex", "table1.csv"]
+    assert {path: path.stat().st_mtime_ns for path in (dataset.folder / "out" / "cells").rglob("*")} == before
+
+
+def test_cells_of_a_suite_are_used_and_its_folder_stays_its_own(dataset, plan, monkeypatch):
+    """Only methods without settings here, so that the suite's settings are those of the plan."""
+    suite = read_suite(dataset.write_suite(methods=("half-disc", "random-walker")))
+    run_suite(suite, dataset.folder / "out", lambda standing: None, workers=2, device="cpu")
+    before = {path: path.stat().st_mtime_ns for path in (dataset.folder / "out" / "cells").rglob("*")}
+    monkeypatch.setattr(Plan, "table_1", lambda self: (*self._all("half-disc"), *self._all("random-walker")))
+    assert make_again(plan, dataset, "table1").failures == ()
+    assert {path: path.stat().st_mtime_ns for path in (dataset.folder / "out" / "cells").rglob("*")} == before
+    assert read_json(dataset.folder / "out" / "suite.json")["suite"] == "small"
+
+
+def test_a_sequence_that_fails_is_left_out_and_said_so(dataset, plan, monkeypatch):
+    dataset.break_frame("ball/first")
+    monkeypatch.setattr(Plan, "table_1", lambda self: self._all("half-disc"))
+    result = make_again(plan, dataset, "table1")
+    assert len(result.failures) == 2 and result.written == ()
+
+
+def test_peers_are_planned_where_their_model_is(dataset, monkeypatch):
+    monkeypatch.setattr(reproduction, "find_problem", lambda name: "")
+    assert set(reproduction.PEERS) < {cell.method for cell in Plan.find(dataset.root).cells("table1")}
+
+
+def test_all_methods_and_sweeps_are_planned(dataset, monkeypatch, tmp_path):
+    monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
+    plan = Plan.find(dataset.root)
+    table_1 = {cell.method for cell in plan.cells("table1")}
+    assert table_1 == {"fast", "ssnnpu+ksptrack", *reproduction.COMPETITORS}
+    table_2 = {(cell.method, cell.variant.name, cell.bound) for cell in plan.cells("table2")}
+    assert len(table_2) == 4 + 2 * 4 + 1
+    assert ("nnpu-const", "eta-0.8", "eta") in table_2 and ("fast", "plain", "eta-1.8") in table_2
+    assert len(plan.cells("figure-stopping")) == 3 and len(plan.cells("figure-priors")) == 1
+    assert {cell.key for cell in plan.cells("figure-stopping")} < {cell.key for cell in plan.cells("table1")}
+
+
+def test_what_cannot_be_planned_is_refused(dataset, tmp_path):
+    with pytest.raises(InputError, match="--data must be a folder"):
+        Plan.find(tmp_path / "nowhere")
+    with pytest.raises(SettingsError, match="no method quick"):
+        Plan.find(dataset.root, ours="quick")
+    with pytest.raises(SettingsError, match="no setting"):
+        Plan.find(dataset.root, changes=(("training.bach", "2"),))
+
+
+def test_epochs_shown_are_the_first_the_selected_and_the_last_of_the_estimation():
+    assert choose_epochs(Course.of(make_history(), [0.1, 0.2, 0.3, 0.4])) == (2, 3)
+
+
+def test_competitors_are_ranked_without_ours_and_trivial_masks():
+    rows = [make_row("eel", 0.3), make_row("ksptrack", 0.6), make_row("half-disc", 0.9), make_row("fast", 0.8)]
+    assert rank_competitors(rows, "fast") == ("ksptrack", "eel")
+
+
+def test_the_sequence_shown_is_a_typical_one_of_ours():
+    rows = [make_row("fast", f1, sequence=name) for name, f1 in (("a", 0.2), ("b", 0.65), ("c", 0.9))]
+    other = make_row("eel", 0.1, sequence="b")
+    assert pick_sequence([*((row.sequence, row) for row in rows), ("b by eel", other)], "fast") == {
+        "fast": "b",
+        "eel": "b by eel",
+    }
+
+
+def test_the_stopping_figure_marks_the_smallest_error_and_the_selected_epoch(tmp_path):
+    course = Course.of(make_history(), [0.5, 0.3, 0.1, 0.4])
+    figure = draw_stopping([(make_row("ssnnpu+ksptrack", 0.5), course)], threshold=0.007, minimum=30)
+    error, variance = figure.axes[:2]
+    marks = {line.get_marker(): line.get_xydata().tolist() for line in error.lines if line.get_marker() in ("o", "x")}
+    assert marks == {"o": [[2.0, 0.1]], "x": [[1.0, 0.3]]}
+    assert 0.007 in [line.get_ydata()[0] for line in variance.lines]
+    first, second = save(figure, tmp_path / "one"), save(figure, tmp_path / "one")
+    assert [path.suffix for path in first] == [".png", ".svg"]
+    assert first == second and first[1].read_bytes().startswith(b"<?xml")

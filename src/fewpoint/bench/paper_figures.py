@@ -26,7 +26,7 @@ from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
 from fewpoint.report.figures import BLUE, GREEN, ORANGE, RED
 from fewpoint.report.tiles import draw_tile, render_frame, render_probability
-from fewpoint.superpixels.intensity import find_window
+from fewpoint.superpixels.intensity import window_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ class Case:
 
     def draw(self, frame: int, region: np.ndarray) -> np.ndarray:
         """A frame with the contours of a region and of the truth, and with the clicks."""
-        picture = render_frame(self.sequence.frames[frame], find_window(self.sequence.frames))
+        picture = render_frame(self.sequence.frames[frame], window_of(self.sequence))
         clicks = self.points.coordinates[self.points.frames == frame, 1:]
         return draw_tile(picture, self._tile(), region=region, clicks=clicks, reference=self.truth[frame])
 

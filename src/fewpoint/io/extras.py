@@ -6,7 +6,7 @@ from types import ModuleType
 
 from fewpoint.errors import InputError
 
-EXTRAS: dict[str, tuple[str, ...]] = {"dicom": ("pydicom", "highdicom"), "video": ("av",), "zarr": ("zarr",)}
+EXTRAS: dict[str, tuple[str, ...]] = {"dicom": ("pydicom", "highdicom"), "video": ("av",), "zarr": ("zarr",), "sam": ("onnx", "onnxruntime")}
 
 
 def need(module: str, extra: str) -> ModuleType:

@@ -6,7 +6,12 @@ from types import ModuleType
 
 from fewpoint.errors import InputError
 
-EXTRAS: dict[str, tuple[str, ...]] = {"dicom": ("pydicom", "highdicom"), "video": ("av",), "zarr": ("zarr",), "sam": ("onnx", "onnxruntime")}
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "dicom": ("pydicom", "highdicom"),
+    "video": ("av",),
+    "zarr": ("zarr",),
+    "sam": ("onnx", "onnxruntime"),
+}
 
 
 def need(module: str, extra: str) -> ModuleType:

@@ -1,5 +1,6 @@
 """Progress: a live display on a terminal, plain lines elsewhere, the same figures on both."""
 
+import math
 import os
 import pty
 import re
@@ -7,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from dataclasses import replace
 from fcntl import ioctl
 
 from commands import COMMAND
@@ -49,6 +51,16 @@ def test_plain_lines_keep_to_one_epoch_every_few_seconds_and_the_last(capsys):
         lines(EpochFinished(EpochRecord(**{**vars(RECORD), "epoch": epoch}), 24))
     shown = capsys.readouterr().err.splitlines()
     assert [line.split(" of")[0] for line in shown] == ["warm-up, epoch 1", "warm-up, epoch 24"]
+
+
+def test_an_epoch_after_which_nobody_looked_shows_the_clicks_last_known(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.setattr("fewpoint.cli.progress.SECONDS_BETWEEN_LINES", -1.0)
+    with show_progress() as listener:
+        for epoch, clicks in ((3, math.nan), (4, 0.5), (5, math.nan)):
+            listener(EpochFinished(replace(RECORD, epoch=epoch, click_probability=clicks), 24))
+    shown = [line.split("ascent 25%")[1].split(", ") for line in capsys.readouterr().err.splitlines()]
+    assert [part[1] if len(part) > 1 else "" for part in shown] == ["", "clicks 0.50", "clicks 0.50"]
 
 
 def test_quiet_tells_warnings_only(capsys):

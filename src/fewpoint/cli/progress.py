@@ -1,9 +1,11 @@
 """Progress for a person: a live display on a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted
@@ -22,9 +24,9 @@ def show_progress(quiet: bool = False) -> Iterator[Listener]:
         yield _tell_warnings
     elif sys.stderr.isatty():
         with _live_display() as listener:
-            yield listener
+            yield keep_clicks(listener)
     else:
-        yield PlainLines()
+        yield keep_clicks(PlainLines())
 
 
 def describe_epoch(event: EpochFinished) -> str:
@@ -34,9 +36,25 @@ def describe_epoch(event: EpochFinished) -> str:
 
 
 def describe_figures(event: EpochFinished) -> str:
-    """Mean prior over frames, share of ascent steps, mean probability at the clicks."""
+    """Mean prior over frames, share of ascent steps, mean probability at the clicks once it is known."""
     record = event.record
-    return f"prior {record.mean_prior:.4f}, ascent {record.ascent_share:.0%}, clicks {record.click_probability:.2f}"
+    figures = f"prior {record.mean_prior:.4f}, ascent {record.ascent_share:.0%}"
+    return figures if math.isnan(record.click_probability) else f"{figures}, clicks {record.click_probability:.2f}"
+
+
+def keep_clicks(listener: Listener) -> Listener:
+    """Pass events on; an epoch after which the network was not looked at gets the last known figure of the clicks."""
+    latest = math.nan
+
+    def tell(event: Event) -> None:
+        nonlocal latest
+        if isinstance(event, EpochFinished):
+            known = not math.isnan(event.record.click_probability)
+            latest = event.record.click_probability if known else latest
+            event = replace(event, record=replace(event.record, click_probability=latest))
+        listener(event)
+
+    return tell
 
 
 class RemainingTime:

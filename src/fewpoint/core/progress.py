@@ -36,6 +36,8 @@ class SuperpixelsReady:
 class EpochPredicted:
     """What the network says of every superpixel after an epoch; told before the same epoch's EpochFinished.
 
+    Not every epoch is followed by a look at the network, the last one of each network always is.
+
     epoch: as in EpochFinished's record. probabilities: (T, regions) float16; zero on frames marked absent and for a
     superpixel that is too small for the working size. priors: (T,) float64 share of each frame that the object is now
     taken to cover: the filter's estimate in the estimation, the share at 0.5 or above in other phases.

@@ -28,6 +28,7 @@ from fewpoint.learning.training import StepMeans, Trainer
 from fewpoint.learning.unscented import Gaussian
 
 WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
+OBSERVED_EVERY = 4  # epochs, where nothing depends on what is observed: each time costs about a quarter of an epoch
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,19 @@ class Schedule:
     def most_epochs(self) -> int:
         return self.phases.warmup_epochs + self.phases.estimation_epochs + self.phases.final_epochs
 
+    def epochs_of(self, phase: str) -> int:
+        """The most epochs of a phase."""
+        phases = self.phases
+        return {WARM_UP: phases.warmup_epochs, ESTIMATION: phases.estimation_epochs, FINAL: phases.final_epochs}[phase]
+
+    def observes(self, phase: str, epoch: int) -> bool:
+        """Whether the network is looked at after an epoch of a phase, counted from 1.
+
+        With an estimation after every epoch, without one after every fourth and the last of a phase.
+        """
+        last = epoch == self.epochs_of(phase)
+        return self.phases.estimation_epochs > 0 or last or epoch % OBSERVED_EVERY == 0
+
 
 @dataclass(frozen=True, eq=False)
 class Observation:
@@ -55,7 +69,13 @@ class Observation:
     share: np.ndarray
     negative_variance: float
     click_probability: float
-    probabilities: np.ndarray
+    probabilities: np.ndarray | None
+
+    @classmethod
+    def none(cls, n_frames: int) -> "Observation":
+        """Stands for the epochs after which nobody looked: NaN, and no probabilities."""
+        nothing = np.full(n_frames, np.nan)
+        return cls(nothing, nothing, math.nan, math.nan, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +84,7 @@ class Progress:
 
     phase, phase_epoch: the phase the next epoch belongs to, and how many of its epochs are over.
     state: of the prior filter. priors: (T,) those of the next epoch. selected_epoch: see PriorHistory.
-    rows: the (T,) priors, observations and shares of each finished epoch.
+    rows: the (T,) priors, observations and shares of each finished epoch; the last two NaN where nobody looked.
     """
 
     phase: str
@@ -113,24 +133,28 @@ class Learning:
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
         while self.progress.phase != DONE:
-            listener(self.run_epoch())
+            predicted = self.run_epoch()
+            if predicted is not None:
+                listener(predicted)
             listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
             if self._never_stopped():
                 listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
             save(self)
 
-    def run_epoch(self) -> EpochPredicted:
-        """Train one epoch, observe, take the steps of the phase, and return what was seen."""
+    def run_epoch(self) -> EpochPredicted | None:
+        """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
         progress = self.progress
         priors = torch.from_numpy(self._usable(progress.priors)).float()
         means = self.trainer.run_epoch(priors, self._rates())
-        observation = observe(self.trainer, self.schedule.priors.gamma, exact=self._counts())
-        self._refuse_divergence(means, observation)
+        self._refuse_divergence(means)
+        observation = self._observe()
         self._append(means, observation)
         if progress.phase == ESTIMATION:
             self._estimate(observation)
         priors = self._usable(self.progress.priors if progress.phase == ESTIMATION else observation.share)
         self._advance()
+        if observation.probabilities is None:
+            return None
         return EpochPredicted(self.progress.epoch, observation.probabilities, priors)
 
     def priors(self) -> PriorEstimate:
@@ -157,6 +181,13 @@ class Learning:
         first, total = self.progress.phase_epoch * steps, phases.warmup_epochs * steps
         return [one_cycle(rate, first + step, total) for step in range(steps)]
 
+    def _observe(self) -> Observation:
+        """What the network says after the epoch just trained, where the schedule wants to know."""
+        progress, schedule = self.progress, self.schedule
+        if not schedule.observes(progress.phase, progress.phase_epoch + 1):
+            return Observation.none(self.trainer.samples.n_frames)
+        return observe(self.trainer, schedule.priors.gamma, exact=self._counts())
+
     def _counts(self) -> bool:
         """Whether the coming observation decides something: in the estimation, and after the very last epoch."""
         progress, phases = self.progress, self.schedule.phases
@@ -164,9 +195,9 @@ class Learning:
         epochs = {WARM_UP: phases.warmup_epochs, FINAL: phases.final_epochs}.get(progress.phase, 0)
         return progress.phase == ESTIMATION or (left == 0 and progress.phase_epoch + 1 == epochs)
 
-    def _refuse_divergence(self, means: StepMeans, observation: Observation) -> None:
+    def _refuse_divergence(self, means: StepMeans) -> None:
         """Raise before the epoch counts, so that the last checkpoint is of a sound network."""
-        if not (math.isfinite(means.loss) and math.isfinite(observation.click_probability)):
+        if not (math.isfinite(means.loss) and self.trainer.is_finite()):
             phase, epoch = self.progress.phase, self.progress.epoch + 1
             raise FewpointError(
                 f"training must stay finite, it diverged in epoch {epoch} ({phase}, loss {means.loss:g}); "
@@ -257,9 +288,8 @@ class Learning:
     def _enter(self, phase: str) -> None:
         """Enter a phase, or the first after it that has epochs."""
         phases = self.schedule.phases
-        epochs = {WARM_UP: phases.warmup_epochs, ESTIMATION: phases.estimation_epochs, FINAL: phases.final_epochs}
         following = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
-        while phase != DONE and epochs[phase] == 0:
+        while phase != DONE and self.schedule.epochs_of(phase) == 0:
             phase = following[phase]
         constant = np.full(self.trainer.samples.n_frames, self.bound.fraction * phases.warmup_prior)
         estimated = phases.estimation_epochs > 0

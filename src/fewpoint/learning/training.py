@@ -78,6 +78,10 @@ class Trainer:
         means = (self._totals / len(batches)).tolist()
         return StepMeans(*means)
 
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers; a last step can break them after the last loss was sound."""
+        return bool(nn.utils.get_total_norm(self.network.parameters()).isfinite())
+
     def state_dict(self) -> dict:
         return {
             "network": self.network.state_dict(),

@@ -135,8 +135,20 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert manifest["state"] == "finished"
     assert manifest["identity"]["seed"] == 3
     assert manifest["result"]["frames"] == 6
-    assert manifest["result"] == read_json(case.out / "summary.json")
-    assert set(manifest["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
+    costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb")}
+    assert read_json(case.out / "summary.json") == {**manifest["result"], **costs}
+    assert summary == {"out": str(case.out), **manifest["result"], **costs}
+    assert set(costs["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
+    assert costs["memory_mb"] > 50 and costs["cuda_mb"] is None
+    assert re.search(r"at most \d+ MiB", (case.out / "report.html").read_text(encoding="utf-8"))
+
+
+def test_segment_ends_with_a_row_a_stage_and_the_memory(case, call):
+    lines = call(*case.segment()).out.splitlines()
+    rows = [line.split() for line in lines[1:7]]
+    assert [row[0] for row in rows] == ["superpixels", "learning", "prediction", "masks", "report", "all"]
+    assert sum(float(row[1]) for row in rows[:-1]) == pytest.approx(float(rows[-1][1]), abs=0.3)  # each is rounded
+    assert re.fullmatch(r"all +[\d.]+ s, memory at most \d+ MiB", lines[6])
 
 
 def test_a_volume_gives_masks_in_its_own_grid(case, call):

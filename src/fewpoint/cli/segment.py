@@ -228,7 +228,8 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     """Say what came out and where it lies."""
     summary = manifest["result"]
     if as_json:
-        print(json.dumps({"out": str(folder), "seconds": manifest["seconds"], **summary}))
+        costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb")}
+        print(json.dumps({"out": str(folder), **costs, **summary}))
         return
     print(
         f"{summary['frames_with_object']} of {summary['frames']} frames show the object, "
@@ -236,6 +237,19 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
+    for line in _describe_costs(manifest):
+        print(line)
     for path in masks:
         print(f"masks:  {path}")
     print(f"report: {folder / 'report.html'}")
+
+
+def _describe_costs(manifest: dict) -> list[str]:
+    """Where the time went, a row a stage, then all of it with the largest memory."""
+    from fewpoint.io.memory import PeakMemory
+
+    seconds = manifest["seconds"]
+    total = sum(seconds.values())
+    rows = [f"{stage:<12}{value:8.1f} s {value / total:5.0%}" for stage, value in seconds.items()]
+    memory = PeakMemory(manifest["memory_mb"], manifest["cuda_mb"]).describe()
+    return [*rows, f"{'all':<12}{total:8.1f} s, memory at most {memory}"]

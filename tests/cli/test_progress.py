@@ -13,7 +13,7 @@ from fcntl import ioctl
 
 from commands import COMMAND
 from fewpoint.cli.progress import PlainLines, RemainingTime, show_progress
-from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted
+from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted, StepsTaken
 
 RECORD = EpochRecord(
     epoch=3,
@@ -77,6 +77,26 @@ def test_the_time_left_follows_the_pace_since_the_first_epoch_of_this_start(monk
     remaining = RemainingTime()
     assert remaining.estimate(10, 20) == ""  # found finished up to here, at second 100
     assert remaining.estimate(14, 20) == "0:45 left"  # 4 epochs took 30 s, so that 6 take 45 s
+
+
+def test_there_is_an_estimate_after_a_few_steps_and_it_is_put_right(monkeypatch):
+    """A step of ten a second, then one every two seconds."""
+    now = iter([0.0, 0.1, 0.6, 2.6])  # the clock is read for the first step and for each estimate
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    remaining = RemainingTime()
+    told = [remaining.estimate(step / 10, 20) for step in range(1, 8)]
+    # The first step does not count. Then 0.5 epochs in 0.5 s with 19.4 to come, 0.6 in 2.5 s with 19.3 to come.
+    assert told == ["", "", "", "", "", "0:19 left", "1:20 left"]
+
+
+def test_plain_lines_tell_the_first_estimate_once(capsys, monkeypatch):
+    now = iter(range(100))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(now)))
+    lines = PlainLines()
+    for step in range(1, 9):
+        lines(StepsTaken(epoch=1, done=step, steps=10, total=24))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"learning: about \d+:\d\d left", line)
 
 
 def test_on_a_terminal_of_80_columns_all_figures_are_on_screen(case):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import AreaBound, EpochFinished, EpochPredicted, Message, PointSet, ignore
+from fewpoint.core import AreaBound, EpochFinished, EpochPredicted, Message, PointSet, StepsTaken, ignore
 from fewpoint.errors import FewpointError, SettingsError
 from fewpoint.learning import phases as phases_module
 from fewpoint.learning.phases import DONE, ESTIMATION, FINAL, WARM_UP, Learning, Observation, observe, one_cycle
@@ -50,7 +50,7 @@ def run_to_the_end(learning: Learning) -> tuple[list, dict[int, dict]]:
         }
 
     learning.run(events.append, save)
-    return events, weights
+    return [event for event in events if not isinstance(event, StepsTaken)], weights
 
 
 def phases_of(learning: Learning) -> list[str]:
@@ -110,7 +110,7 @@ def test_the_trainer_gets_the_priors_and_rates_of_the_phase(learning, monkeypatc
     given = learning(short(1, 1, 1, warmup_rate=0.3, estimation_rate=0.2, final_rate=0.1))
     seen = []
 
-    def spy(priors: torch.Tensor, rates: list[float]) -> StepMeans:
+    def spy(priors: torch.Tensor, rates: list[float], tell: object) -> StepMeans:
         seen.append((priors.tolist(), rates))
         return StepMeans(1.0, 0.5, 0.5, 0.0)
 
@@ -209,6 +209,17 @@ def test_each_epoch_is_told_and_saved_once(learning):
     assert tuple(event.record for event in finished) == given.progress.records
     assert {event.total for event in finished} == {4}
     assert list(weights) == [1, 2, 3, 4]
+
+
+def test_every_step_is_told(learning):
+    events = []
+    learning(short(2, 0, 1)).run(events.append, ignore)
+    steps = [event for event in events if isinstance(event, StepsTaken)]  # two of two frames make an epoch
+    assert [(event.epoch, event.done, event.steps) for event in steps] == [
+        (epoch, step, 2) for epoch in (1, 2, 3) for step in (1, 2)
+    ]
+    assert {event.total for event in steps} == {3}
+    assert [event.epochs_done for event in steps] == [0.5, 1, 1.5, 2, 2.5, 3]
 
 
 def test_what_an_epoch_predicts_is_told_before_its_record(learning):
@@ -340,7 +351,7 @@ def test_one_cycle_spans_the_warm_up_step_by_step(learning, monkeypatch):
     given = learning(short(5, 1, 1, schedule="one-cycle", warmup_rate=1.0, estimation_rate=0.5, final_rate=0.25))
     seen = []
     monkeypatch.setattr(
-        given.trainer, "run_epoch", lambda priors, rates: seen.extend(rates) or StepMeans(1.0, 1.0, 0.0, 0.0)
+        given.trainer, "run_epoch", lambda priors, rates, tell: seen.extend(rates) or StepMeans(1.0, 1.0, 0.0, 0.0)
     )
     given.run(ignore, ignore)
     assert seen[:10] == [one_cycle(1.0, step, 10) for step in range(10)]
@@ -353,7 +364,7 @@ def test_a_loss_that_is_no_number_ends_learning_with_a_way_out_and_is_not_saved(
     saved = []
     real = given.trainer.run_epoch
 
-    def diverge(priors: torch.Tensor, rates: list[float]) -> StepMeans:
+    def diverge(priors: torch.Tensor, rates: list[float], tell: object) -> StepMeans:
         means = real(priors, rates)
         return means if not saved else StepMeans(loss, 1.0, 1.0, 0.0)
 

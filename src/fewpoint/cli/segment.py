@@ -1,6 +1,7 @@
 """`fewpoint segment`: from frames and points to a run folder."""
 
 import json
+import math
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -109,6 +110,14 @@ ConfigPath = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table a section.")
 ]
 NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the probabilities instead of tracking.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="MIN",
+        help="Minutes until the masks are there: epochs, and at need networks, are left out so that it fits.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and no progress.")]
 
 
@@ -128,6 +137,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     assignments: Assignments = None,
     config: ConfigPath = None,
     no_tracking: NoTracking = False,
+    time_limit: TimeLimit = None,
     formats: Formats = None,
     probabilities: Probabilities = False,
     as_json: AsJson = False,
@@ -135,6 +145,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     """Segment the clicked object on every frame of INPUT."""
     if max_fraction is not None and largest_box is not None:
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
     from fewpoint.io.images import parse_window, read_sequence
 
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
@@ -156,7 +168,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     from fewpoint.pipeline.task import Task
 
     outputs = Outputs.of(formats or [], probabilities=probabilities)
-    task = Task(sequence, points, bound, settings, seed, device, outputs)
+    limit_s = None if time_limit is None else 60 * time_limit
+    task = Task(sequence, points, bound, settings, seed, device, outputs, limit_s)
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
             for note in sequence.source.notes:
@@ -228,7 +241,7 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     """Say what came out and where it lies."""
     summary = manifest["result"]
     if as_json:
-        costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb")}
+        costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
         print(json.dumps({"out": str(folder), **costs, **summary}))
         return
     print(
@@ -237,6 +250,8 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
+    if manifest["time_limit"]:
+        print(f"time limit: {manifest['time_limit']}")
     for line in _describe_costs(manifest):
         print(line)
     for path in masks:

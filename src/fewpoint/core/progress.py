@@ -49,6 +49,25 @@ class EpochPredicted:
 
 
 @dataclass(frozen=True)
+class StepsTaken:
+    """So many of an epoch's steps are done; total is the most epochs from the start, as in EpochFinished."""
+
+    epoch: int
+    done: int
+    steps: int
+    total: int
+
+    @property
+    def epochs_done(self) -> float:
+        """Epochs since the start, the present one in part.
+
+        >>> StepsTaken(epoch=3, done=5, steps=10, total=24).epochs_done
+        2.5
+        """
+        return self.epoch - 1 + self.done / self.steps
+
+
+@dataclass(frozen=True)
 class EpochFinished:
     """An epoch of training is over; total is the most epochs that may follow from the start."""
 
@@ -73,7 +92,16 @@ class Message:
     warning: bool = False
 
 
-Event = StageStarted | StageProgress | SuperpixelsReady | EpochPredicted | EpochFinished | StageFinished | Message
+Event = (
+    StageStarted
+    | StageProgress
+    | SuperpixelsReady
+    | StepsTaken
+    | EpochPredicted
+    | EpochFinished
+    | StageFinished
+    | Message
+)
 Listener = Callable[[Event], None]
 
 

@@ -17,6 +17,8 @@ from fewpoint.core import (
     Message,
     PriorEstimate,
     PriorHistory,
+    StepsTaken,
+    ignore,
 )
 from fewpoint.errors import FewpointError
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
@@ -133,7 +135,7 @@ class Learning:
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
         while self.progress.phase != DONE:
-            predicted = self.run_epoch()
+            predicted = self.run_epoch(listener)
             if predicted is not None:
                 listener(predicted)
             listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
@@ -141,11 +143,16 @@ class Learning:
                 listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
             save(self)
 
-    def run_epoch(self) -> EpochPredicted | None:
+    def run_epoch(self, listener: Listener = ignore) -> EpochPredicted | None:
         """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
         progress = self.progress
         priors = torch.from_numpy(self._usable(progress.priors)).float()
-        means = self.trainer.run_epoch(priors, self._rates())
+        rates = self._rates()
+
+        def tell(steps: int) -> None:
+            listener(StepsTaken(progress.epoch + 1, steps, len(rates), self.schedule.most_epochs))
+
+        means = self.trainer.run_epoch(priors, rates, tell)
         self._refuse_divergence(means)
         observation = self._observe()
         self._append(means, observation)

@@ -20,19 +20,24 @@ COSTS_FILE = "costs.json"
 class StageLog:
     """Times stages, measures memory and tells the listener.
 
-    In a folder, seconds add up over the starts of one run, and memory is the largest of them.
+    In a folder, seconds add up over the starts of one run, and memory is the largest of them. note: what a time limit
+    did to the schedule, in a few words; empty where nothing.
     """
 
     folder: RunFolder | None
     listener: Listener
     seconds: dict[str, float] = field(default_factory=dict)
     memory: PeakMemory = PeakMemory()
+    note: str = ""
+    _earlier: float = 0.0
+    _started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
         path = self._path()
         if path is not None and path.exists():
             stored = read_json(path)
             self.seconds, self.memory = stored["seconds"], PeakMemory(**stored["memory"])
+            self._earlier = sum(self.seconds.values())
 
     def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
         """Do the work, which returns its result and whether it was found finished."""
@@ -49,9 +54,15 @@ class StageLog:
         self.listener(StageFinished(stage, seconds, reused))
         return result
 
+    def spent(self) -> float:
+        """Seconds since the start, with those of earlier starts."""
+        return self._earlier + time.perf_counter() - self._started
+
     def as_table(self) -> dict[str, object]:
         """Plain values for the manifest and the summary."""
-        return {"seconds": self.seconds, "memory_mb": self.memory.process_mb, "cuda_mb": self.memory.cuda_mb}
+        memory = self.memory
+        costs = {"seconds": self.seconds, "memory_mb": memory.process_mb, "cuda_mb": memory.cuda_mb}
+        return {**costs, "time_limit": self.note}
 
     def _path(self) -> Path | None:
         return None if self.folder is None else self.folder.artefact(COSTS_FILE)

@@ -18,6 +18,7 @@ from fewpoint.core import (
     Listener,
     PriorEstimate,
     PriorHistory,
+    StepsTaken,
     ignore,
 )
 from fewpoint.core.progress import Event
@@ -147,6 +148,8 @@ class Rounds:
                 event = EpochFinished(label(event.record), total)
             elif isinstance(event, EpochPredicted):
                 event = replace(event, epoch=done + event.epoch)
+            elif isinstance(event, StepsTaken):
+                event = replace(event, epoch=done + event.epoch, total=total)
             self.listener(event)
 
         return tell

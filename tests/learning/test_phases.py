@@ -290,6 +290,20 @@ def test_how_often_the_network_is_looked_at_changes_neither_weights_nor_priors(l
     np.testing.assert_array_equal(often_priors.deviation, seldom_priors.deviation)
 
 
+@pytest.mark.parametrize("epochs", [(5, 0, 0), (2, 0, 1), (1, 2, 2), (1, 4, 0), (0, 0, 0)])
+@pytest.mark.parametrize("statistics", ["running", "sequence"])
+def test_the_prediction_is_that_of_the_last_weights_whether_they_were_just_observed_or_not(
+    learning, epochs, statistics
+):
+    training = TrainingSettings(batch=2, frames_per_epoch=1, statistics=statistics, mirrors=True)
+    # The rule of the fourth case holds at once: the weights after its end are not those last observed.
+    given = learning(short(*epochs), StoppingSettings(variance=10.0, window=2, minimum=0), training=training)
+    given.run(ignore, ignore)
+    predicted = given.predict()
+    given.seen = None
+    torch.testing.assert_close(predicted, given.predict(), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(("exact", "expected"), [(True, ("sequence", True)), (False, ("running", False))])
 def test_what_nothing_depends_on_is_seen_without_mirrors_and_with_running_averages(
     trainer, samples, monkeypatch, exact, expected

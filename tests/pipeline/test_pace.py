@@ -40,19 +40,18 @@ def test_the_estimate_by_hand():
     settings = override_from_text(
         FAST, ["phases.warmup_epochs=10", "refinement.networks=2", "refinement.round_epochs=5"]
     )
-    first = 10 * 4 * 0.1 + (2 + 2 * 5) * 1.0
-    later = 5 * 4 * 0.1 + (1 + 2 * 5) * 1.0
+    first = 10 * 4 * 0.1 + (2 + 5) * 1.0
+    later = 5 * 4 * 0.1 + (1 + 5) * 1.0
     assert estimate_seconds(settings, PACE) == pytest.approx(2 * first + later + 2 * 3.0)
 
 
 def test_the_estimate_of_the_paper_counts_a_look_an_epoch():
-    assert estimate_seconds(PAPER, PACE) == pytest.approx(250 * 0.4 + 250 + 2 + 3)
+    assert estimate_seconds(PAPER, PACE) == pytest.approx(250 * 0.4 + 250 + 1 + 3)
 
 
 @pytest.mark.parametrize("settings", [PAPER, ACCURATE, FAST])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6, 0.9])
 def test_what_is_fitted_fits_and_more_time_never_gives_less(settings, share):
-    whole = SAFETY * estimate_seconds(settings, PACE)
     pace = replace(PACE, look=0.01, masks=0.0)
     whole = SAFETY * estimate_seconds(settings, pace)
     fitted, longer = (fit_schedule(settings, pace, seconds * whole) for seconds in (share, share + 0.05))

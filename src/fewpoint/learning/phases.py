@@ -64,7 +64,7 @@ class Observation:
     """What the network, after an epoch, says of the frames: one prediction of all superpixels, summed up.
 
     observed: (T,) mean of f ** gamma. share: (T,) share of the frame at 0.5 or above.
-    probabilities: see EpochPredicted.
+    probabilities: see EpochPredicted. logits: (T, h, w), on the device.
     """
 
     observed: np.ndarray
@@ -72,6 +72,7 @@ class Observation:
     negative_variance: float
     click_probability: float
     probabilities: np.ndarray | None
+    logits: Tensor | None = None
 
     @classmethod
     def none(cls, n_frames: int) -> "Observation":
@@ -111,13 +112,17 @@ class Progress:
 
 @dataclass(eq=False)
 class Learning:
-    """A trainer with the progress it made and the state remembered from the start of the stopping window."""
+    """A trainer with the progress it made and the state remembered from the start of the stopping window.
+
+    seen: (T, h, w) logits of the last observation, where it was exact and the weights are still those observed.
+    """
 
     trainer: Trainer
     bound: AreaBound
     schedule: Schedule
     progress: Progress
     remembered: dict | None = None
+    seen: Tensor | None = None
 
     @classmethod
     def start(cls, trainer: Trainer, bound: AreaBound, schedule: Schedule) -> "Learning":
@@ -152,6 +157,7 @@ class Learning:
         def tell(steps: int) -> None:
             listener(StepsTaken(progress.epoch + 1, steps, len(rates), self.schedule.most_epochs))
 
+        self.seen = None
         means = self.trainer.run_epoch(priors, rates, tell)
         self._refuse_divergence(means)
         observation = self._observe()
@@ -163,6 +169,12 @@ class Learning:
         if observation.probabilities is None:
             return None
         return EpochPredicted(self.progress.epoch, observation.probabilities, priors)
+
+    def predict(self) -> Tensor:
+        """(T, h, w) logits of every frame as the weights now stand; not predicted anew where just observed."""
+        if self.seen is not None:
+            return self.seen
+        return predict_logits(self.trainer.network, self.trainer.samples, self.trainer.recipe.training)
 
     def priors(self) -> PriorEstimate:
         """The estimate for the user: the filter's where it ran, the prediction's own share otherwise."""
@@ -193,7 +205,10 @@ class Learning:
         progress, schedule = self.progress, self.schedule
         if not schedule.observes(progress.phase, progress.phase_epoch + 1):
             return Observation.none(self.trainer.samples.n_frames)
-        return observe(self.trainer, schedule.priors.gamma, exact=self._counts())
+        exact = self._counts()
+        observation = observe(self.trainer, schedule.priors.gamma, exact)
+        self.seen = observation.logits if exact else None
+        return observation
 
     def _counts(self) -> bool:
         """Whether the coming observation decides something: in the estimation, and after the very last epoch."""
@@ -286,7 +301,7 @@ class Learning:
             self._enter(DONE)
 
     def _return_to_remembered(self) -> None:
-        remembered = self.remembered
+        remembered, self.seen = self.remembered, None
         self.trainer.network.load_state_dict(remembered["weights"])
         state = Gaussian(remembered["mean"].numpy(), remembered["covariance"].numpy())
         self.progress = replace(self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"]))
@@ -328,6 +343,7 @@ def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
         negative_variance=float(negatives.var(correction=0)) if len(negatives) else 0.0,
         click_probability=float(clicked.mean()),
         probabilities=_describe_samples(probabilities, samples),
+        logits=logits,
     )
 
 

@@ -89,9 +89,9 @@ def estimate_seconds(settings: Settings, pace: Pace) -> float:
     often = phases.estimation_epochs > 0
     looks = phases.warmup_epochs + phases.final_epochs + passes * phases.estimation_epochs if often else _looks(first)
     later = refinement.round_epochs
-    # After its last epoch each network is looked at as exactly as for its prediction.
-    seconds = refinement.networks * (first * pace.steps * pace.step + (looks + 2 * passes) * pace.look)
-    one_later = later * pace.steps * pace.step + (_looks(later) + 2 * passes) * pace.look
+    # The look after its last epoch is a network's prediction.
+    seconds = refinement.networks * (first * pace.steps * pace.step + (looks + passes) * pace.look)
+    one_later = later * pace.steps * pace.step + (_looks(later) + passes) * pace.look
     seconds += refinement.rounds * (refinement.round_networks * one_later + pace.masks)
     return seconds + pace.masks
 

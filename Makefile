@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test bench-speed lint format clean
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -11,6 +11,9 @@ demo: .venv/installed
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest
+
+bench-speed: .venv/installed
+	$(BIN)/python benchmarks/speed.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff check

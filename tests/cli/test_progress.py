@@ -1,5 +1,6 @@
 """Progress: a live display on a terminal, plain lines elsewhere, the same figures on both."""
 
+import math
 import os
 import pty
 import re
@@ -7,11 +8,12 @@ import struct
 import subprocess
 import sys
 import termios
+from dataclasses import replace
 from fcntl import ioctl
 
 from commands import COMMAND
 from fewpoint.cli.progress import PlainLines, RemainingTime, show_progress
-from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted
+from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted, StepsTaken
 
 RECORD = EpochRecord(
     epoch=3,
@@ -51,6 +53,16 @@ def test_plain_lines_keep_to_one_epoch_every_few_seconds_and_the_last(capsys):
     assert [line.split(" of")[0] for line in shown] == ["warm-up, epoch 1", "warm-up, epoch 24"]
 
 
+def test_an_epoch_after_which_nobody_looked_shows_the_clicks_last_known(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.setattr("fewpoint.cli.progress.SECONDS_BETWEEN_LINES", -1.0)
+    with show_progress() as listener:
+        for epoch, clicks in ((3, math.nan), (4, 0.5), (5, math.nan)):
+            listener(EpochFinished(replace(RECORD, epoch=epoch, click_probability=clicks), 24))
+    shown = [line.split("ascent 25%")[1].split(", ") for line in capsys.readouterr().err.splitlines()]
+    assert [part[1] if len(part) > 1 else "" for part in shown] == ["", "clicks 0.50", "clicks 0.50"]
+
+
 def test_quiet_tells_warnings_only(capsys):
     with show_progress(quiet=True) as listener:
         listener(StageFinished("superpixels", 1.25))
@@ -65,6 +77,26 @@ def test_the_time_left_follows_the_pace_since_the_first_epoch_of_this_start(monk
     remaining = RemainingTime()
     assert remaining.estimate(10, 20) == ""  # found finished up to here, at second 100
     assert remaining.estimate(14, 20) == "0:45 left"  # 4 epochs took 30 s, so that 6 take 45 s
+
+
+def test_there_is_an_estimate_after_a_few_steps_and_it_is_put_right(monkeypatch):
+    """A step of ten a second, then one every two seconds."""
+    now = iter([0.0, 0.1, 0.6, 2.6])  # the clock is read for the first step and for each estimate
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    remaining = RemainingTime()
+    told = [remaining.estimate(step / 10, 20) for step in range(1, 8)]
+    # The first step does not count. Then 0.5 epochs in 0.5 s with 19.4 to come, 0.6 in 2.5 s with 19.3 to come.
+    assert told == ["", "", "", "", "", "0:19 left", "1:20 left"]
+
+
+def test_plain_lines_tell_the_first_estimate_once(capsys, monkeypatch):
+    now = iter(range(100))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(now)))
+    lines = PlainLines()
+    for step in range(1, 9):
+        lines(StepsTaken(epoch=1, done=step, steps=10, total=24))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"learning: about \d+:\d\d left", line)
 
 
 def test_on_a_terminal_of_80_columns_all_figures_are_on_screen(case):

@@ -1,7 +1,7 @@
 """The part of the frames that a run works on: what goes in, what comes out, and what is told meanwhile."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -201,7 +201,7 @@ def test_a_run_in_a_corner_has_the_input_s_shape_and_nothing_outside_the_focus(f
     np.testing.assert_array_equal(read_masks(path), result.masks)
     assert (result.bound, result.names) == (make_corner().bound, make_corner().sequence.names)
     # Shares of the frame, of which the focus is the most that can be marked.
-    assert (result.history.positive_share <= focus.share).all()
+    assert np.nanmax(result.history.positive_share) <= focus.share
     assert (result.priors.mean <= focus.share).all()
 
 
@@ -212,7 +212,7 @@ def test_what_is_told_on_the_way_fits_whole_frames(finished):
     predicted = [event for event in events if isinstance(event, EpochPredicted)]
     assert {event.probabilities.shape for event in predicted} == {(9, superpixels.counts.max())}
     told = tuple(event.record for event in events if isinstance(event, EpochFinished))
-    assert told == result.history.records
+    assert repr(told) == repr(result.history.records)
 
 
 def test_a_run_stopped_in_either_round_goes_on_to_the_same_bytes(finished, tmp_path):
@@ -228,7 +228,7 @@ def test_a_run_stopped_in_either_round_goes_on_to_the_same_bytes(finished, tmp_p
     resumed = run_in(tmp_path / "run", make_corner())
     np.testing.assert_array_equal(resumed.masks, whole.masks)
     np.testing.assert_array_equal(resumed.probabilities.values, whole.probabilities.values)
-    assert list(map(astuple, resumed.history.records)) == list(map(astuple, whole.history.records))
+    assert repr(resumed.history.records) == repr(whole.history.records)
     for name in ("history.csv", "priors.csv", "probabilities.npz"):
         assert (tmp_path / "run" / name).read_bytes() == (whole_path / name).read_bytes()
 

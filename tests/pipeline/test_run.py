@@ -57,6 +57,11 @@ def no_report(monkeypatch) -> None:
     monkeypatch.setattr(run_module, "write_report", lambda *given: None)
 
 
+def looked_at(result: Segmentation) -> list[int]:
+    """The epochs after which the network was looked at."""
+    return [record.epoch for record in result.history.records if np.isfinite(record.click_probability)]
+
+
 def run_in(path: Path, task: Task, listener=lambda event: None) -> Segmentation:
     with RunFolder.open(path, task.identity()) as folder:
         return run_task(task, folder, listener)
@@ -76,7 +81,7 @@ def test_memory_and_folder_give_the_same_result(finished):
     np.testing.assert_array_equal(result.masks, kept.masks)
     np.testing.assert_array_equal(result.probabilities.values, kept.probabilities.values)
     np.testing.assert_array_equal(result.priors.mean, kept.priors.mean)
-    assert result.history.records == kept.history.records
+    assert repr(result.history.records) == repr(kept.history.records)
 
 
 def test_another_seed_gives_other_probabilities(finished):
@@ -96,7 +101,7 @@ def test_every_file_of_a_finished_folder(finished):
     np.testing.assert_array_equal(read_masks(path), result.masks)
     np.testing.assert_array_equal(load_probabilities(path).values, result.probabilities.values)
     np.testing.assert_array_equal(read_priors(path / "priors.csv").mean, result.priors.mean)
-    assert read_history_records(path / "history.csv") == result.history.records
+    assert repr(read_history_records(path / "history.csv")) == repr(result.history.records)
     with Image.open(path / "overlay.png") as overlay:
         assert overlay.format == "PNG"
         assert min(overlay.size) >= 40
@@ -130,7 +135,7 @@ def test_stages_are_told_in_order_and_epochs_within_learning(finished):
     assert [event.stage for event in told] == [stage for stage in STAGES for _ in range(2)]
     assert not any(event.reused for event in told if isinstance(event, StageFinished))
     epochs = [event.record for event in events if isinstance(event, EpochFinished)]
-    assert tuple(epochs) == result.history.records
+    assert repr(tuple(epochs)) == repr(result.history.records)
 
 
 def test_superpixels_are_told_once_and_fit_what_each_epoch_predicts(finished):
@@ -138,7 +143,7 @@ def test_superpixels_are_told_once_and_fit_what_each_epoch_predicts(finished):
     (told,) = [event.superpixels for event in events if isinstance(event, SuperpixelsReady)]
     np.testing.assert_array_equal(told.labels, np.load(path / "stages" / "superpixels.npz")["labels"])
     predicted = [event for event in events if isinstance(event, EpochPredicted)]
-    assert [event.epoch for event in predicted] == [record.epoch for record in result.history.records]
+    assert [event.epoch for event in predicted] == looked_at(result)
     assert {event.probabilities.shape for event in predicted} == {(5, told.counts.max())}
     assert {event.probabilities.dtype for event in predicted} == {np.dtype(np.float16)}
 
@@ -151,7 +156,7 @@ def test_a_finished_folder_is_read_not_computed_and_left_untouched(finished, mon
     events = []
     again = run_in(path, make_task(), events.append)
     np.testing.assert_array_equal(again.masks, result.masks)
-    assert again.history.records == result.history.records
+    assert repr(again.history.records) == repr(result.history.records)
     np.testing.assert_array_equal(again.priors.deviation, result.priors.deviation)
     assert all(event.reused for event in events if isinstance(event, StageFinished))
     assert not any(isinstance(event, EpochFinished) for event in events)
@@ -175,12 +180,14 @@ def test_an_interrupt_during_training_leaves_a_folder_that_goes_on(finished, tmp
     resumed = run_in(tmp_path / "run", make_task(), events.append)
     epochs = [event.record.epoch for event in events if isinstance(event, EpochFinished)]
     assert epochs == list(range(4, len(whole.history) + 1))
-    assert [event.epoch for event in events if isinstance(event, EpochPredicted)] == epochs
+    predicted = [event.epoch for event in events if isinstance(event, EpochPredicted)]
+    assert predicted == [epoch for epoch in looked_at(whole) if epoch >= 4]
+    assert len(predicted) < len(epochs)  # not every epoch of the further round
     assert sum(isinstance(event, SuperpixelsReady) for event in events) == 1
     reused = {event.stage: event.reused for event in events if isinstance(event, StageFinished)}
     assert reused == {stage: stage == "superpixels" for stage in STAGES}
     np.testing.assert_array_equal(resumed.masks, whole.masks)
-    assert resumed.history.records == whole.history.records
+    assert repr(resumed.history.records) == repr(whole.history.records)
 
 
 def test_the_bound_is_estimated_and_told_where_none_is_given():

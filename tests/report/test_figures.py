@@ -1,5 +1,6 @@
 """Curves of one run."""
 
+import math
 import re
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -97,6 +98,17 @@ def test_without_epochs_only_the_result_is_drawn(result):
 def test_first_selected_and_last_epoch_are_chosen(history, n_epochs, selected, expected):
     past = PriorHistory.empty(3) if n_epochs == 0 else replace(history(n_epochs, 3), selected_epoch=selected)
     assert choose_epochs(past) == expected
+
+
+def test_only_epochs_that_were_looked_at_are_chosen_and_joined_by_a_line(history):
+    past = replace(history(50, 3), selected_epoch=0)
+    seen = np.arange(1, 51) % 4 == 0
+    seen[-1] = True
+    past.observed[~seen] = np.nan
+    assert choose_epochs(past) == (4, 16, 28, 40, 50)
+    unseen = tuple(replace(record, click_probability=math.nan) for record in past.records)
+    records = tuple(known if looked else gap for known, gap, looked in zip(past.records, unseen, seen, strict=True))
+    assert draw_training_curves(replace(past, records=records)) != draw_training_curves(replace(past, records=unseen))
 
 
 def test_the_stopping_curves_name_phases_limits_and_epochs(history):

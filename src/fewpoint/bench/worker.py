@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
+from fewpoint.io.memory import measure_peak
 from fewpoint.io.points import read_points
 from fewpoint.pipeline.config import override
 
@@ -131,7 +131,7 @@ def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter
 def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:
     score = score_masks(result.masks, truth).pooled
     absence = score_absence(result.masks, truth)
-    selected, best = result.history.selected_epoch, epochs.find_best()
+    selected, best, peak = result.history.selected_epoch, epochs.find_best(), measure_peak()
     return Measurement(
         bound_fraction=result.bound.fraction,
         f1=score.f1,
@@ -146,8 +146,8 @@ def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, secon
         best_epoch=best.epoch,
         best_prior_mae=best.prior_mae,
         time_s=seconds,
-        memory_mb=measure_memory(),
-        cuda_mb=_measure_cuda_memory(),
+        memory_mb=peak.process_mb,
+        cuda_mb=peak.cuda_mb,
     )
 
 
@@ -187,25 +187,6 @@ def _write_montage(path: Path, case: Case, result: Segmentation) -> None:
 
     picture = encode_png(draw_montage(case.sequence, case.points, result, reference=case.truth))
     write_atomically(path, lambda stream: stream.write(picture))
-
-
-def measure_memory() -> float:
-    """Largest resident memory of this process so far, in MiB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # Linux: there ru_maxrss begins at what the process that started this one held
-        return float(re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)[1]) / 2**10
-    import resource
-
-    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return largest / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def _measure_cuda_memory() -> float | None:
-    """Largest memory that was allocated on the GPU, in MiB; None where none was used."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
-        return None
-    return torch.cuda.max_memory_allocated() / 2**20
 
 
 def _leave_with_parent() -> None:

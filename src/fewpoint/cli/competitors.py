@@ -86,6 +86,7 @@ def run_competitor(task: CompetitorTask, folder: "RunFolder", listener: Listener
     """Segment and write what a user came for; a finished folder is left as it is, a stopped run starts anew."""
     from fewpoint.baselines.registry import build_competitor
     from fewpoint.io.atomic import write_json
+    from fewpoint.io.memory import measure_peak
     from fewpoint.io.runs import load_result, write_result
     from fewpoint.pipeline.exports import write_film, write_missing
     from fewpoint.pipeline.summary import SUMMARY_FILE, summarise
@@ -105,13 +106,15 @@ def run_competitor(task: CompetitorTask, folder: "RunFolder", listener: Listener
     if task.outputs.film:
         write_film(task.sequence, result, folder.path)
     _write_report(task, result, folder.path, seconds)
-    write_json(folder.path / SUMMARY_FILE, summary)
+    peak = measure_peak()
+    costs = {"seconds": seconds, "memory_mb": peak.process_mb, "cuda_mb": peak.cuda_mb, "time_limit": ""}
+    write_json(folder.path / SUMMARY_FILE, {**summary, **costs})
     folder.write_manifest(
         "finished",
         {
             "settings": task.settings_table(),
             "device": _describe_device(task),
-            "seconds": seconds,
+            **costs,
             "result": summary,
         },
     )

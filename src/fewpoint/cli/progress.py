@@ -1,18 +1,21 @@
 """Progress for a person: a live display on a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted
+from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted, StepsTaken
 from fewpoint.core.progress import Event
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 SECONDS_BETWEEN_LINES = 5.0
+FEW_STEPS = 5
 
 
 @contextmanager
@@ -22,9 +25,9 @@ def show_progress(quiet: bool = False) -> Iterator[Listener]:
         yield _tell_warnings
     elif sys.stderr.isatty():
         with _live_display() as listener:
-            yield listener
+            yield keep_clicks(listener)
     else:
-        yield PlainLines()
+        yield keep_clicks(PlainLines())
 
 
 def describe_epoch(event: EpochFinished) -> str:
@@ -34,24 +37,45 @@ def describe_epoch(event: EpochFinished) -> str:
 
 
 def describe_figures(event: EpochFinished) -> str:
-    """Mean prior over frames, share of ascent steps, mean probability at the clicks."""
+    """Mean prior over frames, share of ascent steps, mean probability at the clicks once it is known."""
     record = event.record
-    return f"prior {record.mean_prior:.4f}, ascent {record.ascent_share:.0%}, clicks {record.click_probability:.2f}"
+    figures = f"prior {record.mean_prior:.4f}, ascent {record.ascent_share:.0%}"
+    return figures if math.isnan(record.click_probability) else f"{figures}, clicks {record.click_probability:.2f}"
+
+
+def keep_clicks(listener: Listener) -> Listener:
+    """Pass events on; an epoch after which the network was not looked at gets the last known figure of the clicks."""
+    latest = math.nan
+
+    def tell(event: Event) -> None:
+        nonlocal latest
+        if isinstance(event, EpochFinished):
+            known = not math.isnan(event.record.click_probability)
+            latest = event.record.click_probability if known else latest
+            event = replace(event, record=replace(event.record, click_probability=latest))
+        listener(event)
+
+    return tell
 
 
 class RemainingTime:
-    """Time left of a stage, from the pace since it started; an epoch found finished does not count."""
+    """Time left of a stage, from the pace since its first step of this start, which does not count itself.
+
+    There is an estimate after a few steps; each later one is made of all that was measured until then.
+    """
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._first: int | None = None
+        self._first: float | None = None
+        self._asked = 0
 
-    def estimate(self, done: int, total: int) -> str:
-        """Words such as "1:05 left"; empty before there is a pace."""
+    def estimate(self, done: float, total: int) -> str:
+        """Words such as "1:05 left", of done epochs or parts of them; empty before there is a pace."""
+        self._asked += 1
         if self._first is None:
             self._first, self._started = done, time.monotonic()
         advanced = done - self._first
-        if advanced < 1 or not total:
+        if not total or advanced <= 0 or (advanced < 1 and self._asked <= FEW_STEPS):
             return ""
         seconds = round((time.monotonic() - self._started) / advanced * (total - done))
         return f"{seconds // 60}:{seconds % 60:02d} left"
@@ -62,17 +86,26 @@ class PlainLines:
 
     def __init__(self) -> None:
         self._last = 0.0
-        self._remaining = RemainingTime()
+        self._remaining, self._estimated = RemainingTime(), False
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, EpochFinished):
             self._show_epoch(event)
+        elif isinstance(event, StepsTaken):
+            self._show_first_estimate(event)
         elif isinstance(event, StageStarted):
-            self._remaining = RemainingTime()
+            self._remaining, self._estimated = RemainingTime(), False
         elif isinstance(event, StageFinished):
             _print(f"{event.stage}: " + ("found finished" if event.reused else f"{event.seconds:.1f} s"))
         elif isinstance(event, Message):
             _print(_word(event))
+
+    def _show_first_estimate(self, event: StepsTaken) -> None:
+        """Once, as soon as there is a pace; the lines of epochs put it right."""
+        left = self._remaining.estimate(event.epochs_done, event.total)
+        if left and not self._estimated:
+            self._estimated = True
+            _print(f"learning: about {left}")
 
     def _show_epoch(self, event: EpochFinished) -> None:
         left = self._remaining.estimate(event.record.epoch, event.total)
@@ -103,6 +136,7 @@ class LiveDisplay:
         self._progress = progress
         self._stages: dict[str, TaskID] = {}
         self._remaining = RemainingTime()
+        self._phase = self._figures = ""
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
@@ -110,6 +144,8 @@ class LiveDisplay:
             self._stages[event.stage] = self._progress.add_task(event.stage, total=event.steps or None, text="")
         elif isinstance(event, StageProgress):
             self._progress.update(self._stages[event.stage], completed=event.done)
+        elif isinstance(event, StepsTaken):
+            self._show_steps(event)
         elif isinstance(event, EpochFinished):
             self._show_epoch(event)
         elif isinstance(event, StageFinished):
@@ -121,10 +157,17 @@ class LiveDisplay:
 
     def _show_epoch(self, event: EpochFinished) -> None:
         record = event.record
-        left = self._remaining.estimate(record.epoch, event.total)
-        place = ", ".join(filter(None, [record.phase, f"epoch {record.epoch} of {event.total}", left]))
-        text = f"{place}\n{describe_figures(event)}"
-        self._progress.update(self._stages["learning"], completed=record.epoch, text=text)
+        self._phase, self._figures = f"{record.phase}, ", f"\n{describe_figures(event)}"
+        self._show_place(record.epoch, record.epoch, event.total)
+
+    def _show_steps(self, event: StepsTaken) -> None:
+        self._show_place(event.epoch, event.epochs_done, event.total)
+
+    def _show_place(self, epoch: int, done: float, total: int) -> None:
+        """The bar and the time left, with phase and figures of the last epoch that is over."""
+        left = self._remaining.estimate(done, total)
+        place = ", ".join(filter(None, [f"{self._phase}epoch {epoch} of {total}", left]))
+        self._progress.update(self._stages["learning"], completed=done, text=place + self._figures)
 
 
 def _word(message: Message) -> str:

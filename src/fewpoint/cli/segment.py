@@ -1,6 +1,7 @@
 """`fewpoint segment`: from frames and points to a run folder."""
 
 import json
+import math
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -115,6 +116,14 @@ ConfigPath = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table a section.")
 ]
 NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the probabilities instead of tracking.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="MIN",
+        help="Minutes until the masks are there: epochs, and at need networks, are left out so that it fits.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and no progress.")]
 
 
@@ -135,6 +144,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     assignments: Assignments = None,
     config: ConfigPath = None,
     no_tracking: NoTracking = False,
+    time_limit: TimeLimit = None,
     formats: Formats = None,
     probabilities: Probabilities = False,
     as_json: AsJson = False,
@@ -144,6 +154,10 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
     if method is not None and preset != PresetName.AUTO:
         raise typer.BadParameter("give --method or --preset, not both")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
+    if time_limit is not None and method is not None:
+        raise typer.BadParameter("--time-limit shortens fewpoint's own schedule, it cannot be given with --method")
     from fewpoint.cli.competitors import CompetitorTask, choose_settings, is_competitor, run_competitor
     from fewpoint.io.images import parse_window, read_sequence
 
@@ -173,7 +187,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         from fewpoint.pipeline.run import run_task
         from fewpoint.pipeline.task import Task
 
-        task, run = Task(sequence, points, bound, settings, seed, device, outputs), run_task
+        limit_s = None if time_limit is None else 60 * time_limit
+        task, run = Task(sequence, points, bound, settings, seed, device, outputs, limit_s), run_task
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
             for note in sequence.source.notes:
@@ -245,7 +260,8 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     """Say what came out and where it lies."""
     summary = manifest["result"]
     if as_json:
-        print(json.dumps({"out": str(folder), "seconds": manifest["seconds"], **summary}))
+        costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
+        print(json.dumps({"out": str(folder), **costs, **summary}))
         return
     print(
         f"{summary['frames_with_object']} of {summary['frames']} frames show the object, "
@@ -253,6 +269,21 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     )
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
+    if manifest["time_limit"]:
+        print(f"time limit: {manifest['time_limit']}")
+    for line in _describe_costs(manifest):
+        print(line)
     for path in masks:
         print(f"masks:  {path}")
     print(f"report: {folder / 'report.html'}")
+
+
+def _describe_costs(manifest: dict) -> list[str]:
+    """Where the time went, a row a stage, then all of it with the largest memory."""
+    from fewpoint.io.memory import PeakMemory
+
+    seconds = manifest["seconds"]
+    total = sum(seconds.values())
+    rows = [f"{stage:<12}{value:8.1f} s {value / total:5.0%}" for stage, value in seconds.items()]
+    memory = PeakMemory(manifest["memory_mb"], manifest["cuda_mb"]).describe()
+    return [*rows, f"{'all':<12}{total:8.1f} s, memory at most {memory}"]

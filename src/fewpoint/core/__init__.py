@@ -13,6 +13,7 @@ from fewpoint.core.progress import (
     StageFinished,
     StageProgress,
     StageStarted,
+    StepsTaken,
     SuperpixelsReady,
     ignore,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "StageFinished",
     "StageProgress",
     "StageStarted",
+    "StepsTaken",
     "SuperpixelMap",
     "SuperpixelsReady",
     "ignore",

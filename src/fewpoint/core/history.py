@@ -29,6 +29,9 @@ class PriorEstimate:
 class EpochRecord:
     """One row of the training history; a figure that a phase does not have is NaN.
 
+    The network is not looked at after every epoch: click_probability, negative_variance and largest_positive_share are
+    NaN where it was not. After the last epoch of a network it always is.
+
     epoch: counts from 1 over all phases. phase: "warm-up", "estimation" or "final".
     loss, positive_risk, negative_risk: means over the steps of the epoch.
     ascent_share: share of the steps on which the negative risk was below its threshold.
@@ -58,7 +61,8 @@ class PriorHistory:
     """Training as it went, an entry an epoch.
 
     records: one EpochRecord an epoch.
-    priors, observed, positive_share: (E, T) float32, what each frame's prior, observation and predicted share were.
+    priors, observed, positive_share: (E, T) float32, what each frame's prior, observation and predicted share were;
+    observation and share are NaN for epochs after which the network was not looked at.
     selected_epoch: epoch whose priors were handed to the last phase; 0 where none was chosen, or several were.
     """
 

@@ -36,6 +36,8 @@ class SuperpixelsReady:
 class EpochPredicted:
     """What the network says of every superpixel after an epoch; told before the same epoch's EpochFinished.
 
+    Not every epoch is followed by a look at the network, the last one of each network always is.
+
     epoch: as in EpochFinished's record. probabilities: (T, regions) float16; zero on frames marked absent and for a
     superpixel that is too small for the working size. priors: (T,) float64 share of each frame that the object is now
     taken to cover: the filter's estimate in the estimation, the share at 0.5 or above in other phases.
@@ -44,6 +46,25 @@ class EpochPredicted:
     epoch: int
     probabilities: np.ndarray
     priors: np.ndarray
+
+
+@dataclass(frozen=True)
+class StepsTaken:
+    """So many of an epoch's steps are done; total is the most epochs from the start, as in EpochFinished."""
+
+    epoch: int
+    done: int
+    steps: int
+    total: int
+
+    @property
+    def epochs_done(self) -> float:
+        """Epochs since the start, the present one in part.
+
+        >>> StepsTaken(epoch=3, done=5, steps=10, total=24).epochs_done
+        2.5
+        """
+        return self.epoch - 1 + self.done / self.steps
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,16 @@ class Message:
     warning: bool = False
 
 
-Event = StageStarted | StageProgress | SuperpixelsReady | EpochPredicted | EpochFinished | StageFinished | Message
+Event = (
+    StageStarted
+    | StageProgress
+    | SuperpixelsReady
+    | StepsTaken
+    | EpochPredicted
+    | EpochFinished
+    | StageFinished
+    | Message
+)
 Listener = Callable[[Event], None]
 
 

@@ -47,7 +47,7 @@ REFUSALS = (InputError, SettingsError, DeviceError)
 class RunIdentity:
     """What a result depends on; two runs with equal identities give the same result.
 
-    sequence, points, settings: hashes. bound: the bound as text.
+    sequence, points, settings: hashes. bound, time_limit: as text.
     """
 
     version: str
@@ -57,6 +57,7 @@ class RunIdentity:
     bound: str
     settings: str
     seed: int
+    time_limit: str = "none"
 
 
 # What the user calls each part; {then} and {now} are shown where the value means something to a person.
@@ -68,6 +69,7 @@ PART_NAMES = {
     "bound": "area bound ({then}, now {now})",
     "settings": "settings",
     "seed": "seed ({then}, now {now})",
+    "time_limit": "time limit ({then}, now {now})",
 }
 
 

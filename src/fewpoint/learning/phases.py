@@ -17,6 +17,8 @@ from fewpoint.core import (
     Message,
     PriorEstimate,
     PriorHistory,
+    StepsTaken,
+    ignore,
 )
 from fewpoint.errors import FewpointError
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
@@ -28,6 +30,7 @@ from fewpoint.learning.training import StepMeans, Trainer
 from fewpoint.learning.unscented import Gaussian
 
 WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
+OBSERVED_EVERY = 4  # epochs, where nothing depends on what is observed: each time costs about a quarter of an epoch
 
 
 @dataclass(frozen=True)
@@ -42,20 +45,40 @@ class Schedule:
     def most_epochs(self) -> int:
         return self.phases.warmup_epochs + self.phases.estimation_epochs + self.phases.final_epochs
 
+    def epochs_of(self, phase: str) -> int:
+        """The most epochs of a phase."""
+        phases = self.phases
+        return {WARM_UP: phases.warmup_epochs, ESTIMATION: phases.estimation_epochs, FINAL: phases.final_epochs}[phase]
+
+    def observes(self, phase: str, epoch: int) -> bool:
+        """Whether the network is looked at after an epoch of a phase, counted from 1.
+
+        With an estimation after every epoch, without one after every fourth and the last of a phase.
+        """
+        last = epoch == self.epochs_of(phase)
+        return self.phases.estimation_epochs > 0 or last or epoch % OBSERVED_EVERY == 0
+
 
 @dataclass(frozen=True, eq=False)
 class Observation:
     """What the network, after an epoch, says of the frames: one prediction of all superpixels, summed up.
 
     observed: (T,) mean of f ** gamma. share: (T,) share of the frame at 0.5 or above.
-    probabilities: see EpochPredicted.
+    probabilities: see EpochPredicted. logits: (T, h, w), on the device.
     """
 
     observed: np.ndarray
     share: np.ndarray
     negative_variance: float
     click_probability: float
-    probabilities: np.ndarray
+    probabilities: np.ndarray | None
+    logits: Tensor | None = None
+
+    @classmethod
+    def none(cls, n_frames: int) -> "Observation":
+        """Stands for the epochs after which nobody looked: NaN, and no probabilities."""
+        nothing = np.full(n_frames, np.nan)
+        return cls(nothing, nothing, math.nan, math.nan, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +87,7 @@ class Progress:
 
     phase, phase_epoch: the phase the next epoch belongs to, and how many of its epochs are over.
     state: of the prior filter. priors: (T,) those of the next epoch. selected_epoch: see PriorHistory.
-    rows: the (T,) priors, observations and shares of each finished epoch.
+    rows: the (T,) priors, observations and shares of each finished epoch; the last two NaN where nobody looked.
     """
 
     phase: str
@@ -89,13 +112,17 @@ class Progress:
 
 @dataclass(eq=False)
 class Learning:
-    """A trainer with the progress it made and the state remembered from the start of the stopping window."""
+    """A trainer with the progress it made and the state remembered from the start of the stopping window.
+
+    seen: (T, h, w) logits of the last observation, where it was exact and the weights are still those observed.
+    """
 
     trainer: Trainer
     bound: AreaBound
     schedule: Schedule
     progress: Progress
     remembered: dict | None = None
+    seen: Tensor | None = None
 
     @classmethod
     def start(cls, trainer: Trainer, bound: AreaBound, schedule: Schedule) -> "Learning":
@@ -113,25 +140,41 @@ class Learning:
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
         while self.progress.phase != DONE:
-            listener(self.run_epoch())
+            predicted = self.run_epoch(listener)
+            if predicted is not None:
+                listener(predicted)
             listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
             if self._never_stopped():
                 listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
             save(self)
 
-    def run_epoch(self) -> EpochPredicted:
-        """Train one epoch, observe, take the steps of the phase, and return what was seen."""
+    def run_epoch(self, listener: Listener = ignore) -> EpochPredicted | None:
+        """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
         progress = self.progress
         priors = torch.from_numpy(self._usable(progress.priors)).float()
-        means = self.trainer.run_epoch(priors, self._rates())
-        observation = observe(self.trainer, self.schedule.priors.gamma, exact=self._counts())
-        self._refuse_divergence(means, observation)
+        rates = self._rates()
+
+        def tell(steps: int) -> None:
+            listener(StepsTaken(progress.epoch + 1, steps, len(rates), self.schedule.most_epochs))
+
+        self.seen = None
+        means = self.trainer.run_epoch(priors, rates, tell)
+        self._refuse_divergence(means)
+        observation = self._observe()
         self._append(means, observation)
         if progress.phase == ESTIMATION:
             self._estimate(observation)
         priors = self._usable(self.progress.priors if progress.phase == ESTIMATION else observation.share)
         self._advance()
+        if observation.probabilities is None:
+            return None
         return EpochPredicted(self.progress.epoch, observation.probabilities, priors)
+
+    def predict(self) -> Tensor:
+        """(T, h, w) logits of every frame as the weights now stand; not predicted anew where just observed."""
+        if self.seen is not None:
+            return self.seen
+        return predict_logits(self.trainer.network, self.trainer.samples, self.trainer.recipe.training)
 
     def priors(self) -> PriorEstimate:
         """The estimate for the user: the filter's where it ran, the prediction's own share otherwise."""
@@ -157,6 +200,16 @@ class Learning:
         first, total = self.progress.phase_epoch * steps, phases.warmup_epochs * steps
         return [one_cycle(rate, first + step, total) for step in range(steps)]
 
+    def _observe(self) -> Observation:
+        """What the network says after the epoch just trained, where the schedule wants to know."""
+        progress, schedule = self.progress, self.schedule
+        if not schedule.observes(progress.phase, progress.phase_epoch + 1):
+            return Observation.none(self.trainer.samples.n_frames)
+        exact = self._counts()
+        observation = observe(self.trainer, schedule.priors.gamma, exact)
+        self.seen = observation.logits if exact else None
+        return observation
+
     def _counts(self) -> bool:
         """Whether the coming observation decides something: in the estimation, and after the very last epoch."""
         progress, phases = self.progress, self.schedule.phases
@@ -164,9 +217,9 @@ class Learning:
         epochs = {WARM_UP: phases.warmup_epochs, FINAL: phases.final_epochs}.get(progress.phase, 0)
         return progress.phase == ESTIMATION or (left == 0 and progress.phase_epoch + 1 == epochs)
 
-    def _refuse_divergence(self, means: StepMeans, observation: Observation) -> None:
+    def _refuse_divergence(self, means: StepMeans) -> None:
         """Raise before the epoch counts, so that the last checkpoint is of a sound network."""
-        if not (math.isfinite(means.loss) and math.isfinite(observation.click_probability)):
+        if not (math.isfinite(means.loss) and self.trainer.is_finite()):
             phase, epoch = self.progress.phase, self.progress.epoch + 1
             raise FewpointError(
                 f"training must stay finite, it diverged in epoch {epoch} ({phase}, loss {means.loss:g}); "
@@ -248,7 +301,7 @@ class Learning:
             self._enter(DONE)
 
     def _return_to_remembered(self) -> None:
-        remembered = self.remembered
+        remembered, self.seen = self.remembered, None
         self.trainer.network.load_state_dict(remembered["weights"])
         state = Gaussian(remembered["mean"].numpy(), remembered["covariance"].numpy())
         self.progress = replace(self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"]))
@@ -257,9 +310,8 @@ class Learning:
     def _enter(self, phase: str) -> None:
         """Enter a phase, or the first after it that has epochs."""
         phases = self.schedule.phases
-        epochs = {WARM_UP: phases.warmup_epochs, ESTIMATION: phases.estimation_epochs, FINAL: phases.final_epochs}
         following = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
-        while phase != DONE and epochs[phase] == 0:
+        while phase != DONE and self.schedule.epochs_of(phase) == 0:
             phase = following[phase]
         constant = np.full(self.trainer.samples.n_frames, self.bound.fraction * phases.warmup_prior)
         estimated = phases.estimation_epochs > 0
@@ -291,6 +343,7 @@ def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
         negative_variance=float(negatives.var(correction=0)) if len(negatives) else 0.0,
         click_probability=float(clicked.mean()),
         probabilities=_describe_samples(probabilities, samples),
+        logits=logits,
     )
 
 

@@ -33,6 +33,10 @@ class Recipe:
     augmentation: AugmentationSettings
 
 
+def _ignore(steps: int) -> None:
+    """Tells nobody."""
+
+
 class Trainer:
     """A network, its optimiser and its random numbers; the only mutable thing in learning.
 
@@ -65,18 +69,31 @@ class Trainer:
         settings = self.recipe.training
         return math.ceil(max(self.samples.n_frames, settings.frames_per_epoch) / settings.batch)
 
-    def run_epoch(self, priors: Tensor, rates: list[float]) -> StepMeans:
-        """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step."""
+    def run_epoch(self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore) -> StepMeans:
+        """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step.
+
+        tell: gets the number of steps done, after each.
+        """
         self.network.train()
         self._priors.copy_(priors)
         self._totals.zero_()
         batches = self._draw_batches().to(self._index.device)
-        for index, rate in zip(batches, rates, strict=True):
-            self._index.copy_(index)
-            self._set_rate(rate)
-            self._step()
+        for number, (index, rate) in enumerate(zip(batches, rates, strict=True), start=1):
+            self._step(index, rate)
+            tell(number)
         means = (self._totals / len(batches)).tolist()
         return StepMeans(*means)
+
+    def try_steps(self, count: int) -> None:
+        """Take steps as in an epoch, to see how long they take; for a trainer that is thrown away."""
+        self.network.train()
+        batches = self._draw_batches().to(self._index.device)
+        for number in range(count):
+            self._step(batches[number % len(batches)], 0.0)
+
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers; a last step can break them after the last loss was sound."""
+        return bool(nn.utils.get_total_norm(self.network.parameters()).isfinite())
 
     def state_dict(self) -> dict:
         return {
@@ -120,7 +137,10 @@ class Trainer:
         else:
             self._optimiser.param_groups[0]["lr"] = rate
 
-    def _step(self) -> None:
+    def _step(self, index: Tensor, rate: float) -> None:
+        """One step on the frames of the index, at a learning rate."""
+        self._index.copy_(index)
+        self._set_rate(rate)
         if self._index.is_cuda and self._replay is None:
             self._replay = self._capture()
         if self._replay is None:

@@ -18,6 +18,7 @@ from fewpoint.core import (
     Listener,
     PriorEstimate,
     PriorHistory,
+    StepsTaken,
     ignore,
 )
 from fewpoint.core.progress import Event
@@ -25,7 +26,7 @@ from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_learning, save_learning
 from fewpoint.learning.phases import Learning
-from fewpoint.learning.prediction import pool_regions_of, predict_logits
+from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues, Targets, make_targets
 from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
@@ -129,8 +130,7 @@ class Rounds:
         learning = stages.prepare_learning(self.task, self._samples_of(member), member.seed, targets)
         label = partial(label_record, member=member, settings=self.task.settings, done=done)
         learning.run(self._told(label, done), self._checkpoint(learning, member))
-        trainer = learning.trainer
-        logits = predict_logits(trainer.network, trainer.samples, trainer.recipe.training)
+        logits = learning.predict()
         history = learning.progress.history(self.samples.n_frames)
         history = replace(history, records=tuple(label(record) for record in history.records))
         result = Learnt(logits.half().cpu().numpy(), learning.priors(), history)
@@ -147,6 +147,8 @@ class Rounds:
                 event = EpochFinished(label(event.record), total)
             elif isinstance(event, EpochPredicted):
                 event = replace(event, epoch=done + event.epoch)
+            elif isinstance(event, StepsTaken):
+                event = replace(event, epoch=done + event.epoch, total=total)
             self.listener(event)
 
         return tell

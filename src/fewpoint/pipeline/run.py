@@ -1,8 +1,7 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -18,13 +17,11 @@ from fewpoint.core import (
     PriorHistory,
     ProbabilityMaps,
     Segmentation,
-    StageFinished,
-    StageStarted,
     SuperpixelMap,
     SuperpixelsReady,
     ignore,
 )
-from fewpoint.io.atomic import read_json, write_atomically, write_json
+from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.learning.motion import carry_points
@@ -33,9 +30,11 @@ from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.config import Settings, as_table, preset
+from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
+from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
 
@@ -83,7 +82,10 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     else:
         check_bound(bound, superpixels, inside.points, focus.share)
     inside = replace(inside, bound=focus.narrow_bound(bound))
-    result = focus.widen(_run_inside(inside, superpixels, folder, told, log), task, bound)
+    ground = _prepare(inside, superpixels, device)
+    fitted = _fit(inside, ground, folder, log)
+    inside, task = (replace(each, settings=fitted.settings) for each in (inside, task))
+    result = focus.widen(_run_inside(inside, ground, folder, told, log), task, bound)
     if folder is not None and not folder.finished:
         _finish(task, folder, result, log, describe_device(device))
     elif folder is not None:
@@ -91,51 +93,50 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     return result
 
 
-def _run_inside(
-    task: Task, superpixels: SuperpixelMap, folder: RunFolder | None, listener: Listener, log: "StageLog"
-) -> Segmentation:
-    """From superpixels to masks, on the part of the frames that matters."""
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What learning and masks stand on, made anew at every start."""
+
+    superpixels: SuperpixelMap
+    carried: PointSet
+    smoother: stages.Smoother | None
+    samples: SampleSet
+
+
+def _prepare(task: Task, superpixels: SuperpixelMap, device: torch.device) -> Ground:
     carried = carry_points(task.sequence, task.points, task.settings.clicks.carry)
     smoother = stages.prepare_smoother(task, superpixels, carried)
-    samples = stages.prepare_samples(task, superpixels, carried, choose_device(task.device))
-    clues = Clues(task.points, carried, even_out=smoother.even_out if smoother else None)
+    return Ground(superpixels, carried, smoother, stages.prepare_samples(task, superpixels, carried, device))
+
+
+def _fit(task: Task, ground: Ground, folder: RunFolder | None, log: StageLog) -> Fitted:
+    """The schedule that the time limit leaves; settled at the first start of a run and kept in its manifest."""
+    if task.time_limit_s is None:
+        return Fitted(task.settings)
+    if folder is not None and "schedule" in folder.manifest:
+        fitted = Fitted.from_table(task.settings, folder.manifest["schedule"])
+    else:
+        pace = measure_pace(task, ground.samples, ground.superpixels, ground.smoother)
+        fitted = fit_into_limit(task.settings, pace, task.time_limit_s, log.spent())
+        if folder is not None:
+            folder.write_manifest("running", {"schedule": fitted.as_table()})
+    log.note = fitted.note
+    log.listener(Message(f"time limit: {fitted.note or 'the whole schedule fits'}"))
+    return fitted
+
+
+def _run_inside(
+    task: Task, ground: Ground, folder: RunFolder | None, listener: Listener, log: StageLog
+) -> Segmentation:
+    """From superpixels to masks, on the part of the frames that matters."""
+    samples, smoother = ground.samples, ground.smoother
+    clues = Clues(task.points, ground.carried, even_out=smoother.even_out if smoother else None)
     rounds = Rounds(task, samples, clues, folder, listener)
     learnt, history = log.run("learning", count_epochs(task.settings), lambda: _learn(rounds))
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
-    masks = log.run("masks", 0, lambda: _masks(task, superpixels, probabilities, smoother, folder))
+    masks = log.run("masks", 0, lambda: _masks(task, ground.superpixels, probabilities, smoother, folder))
     priors = estimate_priors(learnt, samples)
     return Segmentation(masks, probabilities, priors, history, task.bound, task.sequence.names, task.sequence.source)
-
-
-@dataclass(eq=False)
-class StageLog:
-    """Times stages and tells the listener; in a folder, times add up over the starts of one run."""
-
-    folder: RunFolder | None
-    listener: Listener
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        path = self._path()
-        if path is not None and path.exists():
-            self.seconds = read_json(path)
-
-    def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
-        """Do the work, which returns its result and whether it was found finished."""
-        self.listener(StageStarted(stage, steps))
-        started = time.perf_counter()
-        result, reused = work()
-        seconds = time.perf_counter() - started
-        if not reused or stage not in self.seconds:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
-        path = self._path()
-        if path is not None:
-            write_json(path, self.seconds)
-        self.listener(StageFinished(stage, seconds, reused))
-        return result
-
-    def _path(self) -> Path | None:
-        return None if self.folder is None else self.folder.artefact("timings.json")
 
 
 def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
@@ -205,18 +206,18 @@ def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, 
         write_result(result, folder.path, task.outputs)
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
-        write_report(task, result, folder.path, log.seconds, device)
-        write_json(folder.path / SUMMARY_FILE, summary)
+        write_report(task, result, folder.path, log, device)
         return None, False
 
     log.run("report", 0, write)
+    write_json(folder.path / SUMMARY_FILE, {**summary, **log.as_table()})
     folder.write_manifest(
         "finished",
         {
             "settings": as_table(task.settings),
             "device": device,
             "torch": torch.__version__,
-            "seconds": log.seconds,
+            **log.as_table(),
             "result": summary,
         },
     )

@@ -6,6 +6,7 @@ from fewpoint import __version__
 from fewpoint.core import Segmentation
 from fewpoint.io.atomic import write_atomically, write_text
 from fewpoint.pipeline.config import as_table
+from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.task import Task
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 
@@ -65,7 +66,7 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def write_report(task: Task, result: Segmentation, folder: Path, seconds: dict[str, float], device: str) -> None:
+def write_report(task: Task, result: Segmentation, folder: Path, log: StageLog, device: str) -> None:
     """Write overlay.png and report.html."""
     from fewpoint.report.figures import StoppingRule
     from fewpoint.report.html import ReportContent, render_report
@@ -80,12 +81,14 @@ def write_report(task: Task, result: Segmentation, folder: Path, seconds: dict[s
         sequence=task.sequence,
         points=task.points,
         segmentation=result,
-        timings=seconds,
+        timings=log.seconds,
         settings=as_table(task.settings),
         facts={
             "Version": __version__,
             "Device": device,
+            "Memory": f"at most {log.memory.describe()}",
             "Seed": str(task.seed),
+            "Time limit": log.note or "kept, with the whole schedule" if task.time_limit_s else "none",
             "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
         },
         warnings=(*_notes(result), *find_warnings(result)),

@@ -22,6 +22,7 @@ class Task:
 
     bound: None means that it is estimated from the sequence. device: auto, cpu, cuda or mps.
     outputs: what the result is written as in a run folder; another start of the same run may ask for others.
+    time_limit_s: seconds from the start to the masks, into which the schedule is shortened to fit; None for no limit.
     """
 
     sequence: ImageSequence
@@ -31,6 +32,7 @@ class Task:
     seed: int = 0
     device: str = "auto"
     outputs: Outputs = Outputs()
+    time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
         self.points.check_inside(len(self.sequence), self.sequence.size)
@@ -53,4 +55,5 @@ class Task:
             bound="estimated" if self.bound is None else repr(self.bound.fraction),
             settings=hashlib.sha256(settings.encode()).hexdigest(),
             seed=self.seed,
+            time_limit="none" if self.time_limit_s is None else f"{self.time_limit_s / 60:g} min",
         )

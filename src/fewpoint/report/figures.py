@@ -125,14 +125,16 @@ def draw_mask_shares(segmentation: Segmentation, points: PointSet) -> str:
 def choose_epochs(history: PriorHistory) -> tuple[int, ...]:
     """Choose up to five epochs, counted from 1: the first, the selected and the last, the others evenly between.
 
+    Only epochs after which the network was looked at count.
+
     >>> choose_epochs(PriorHistory.empty(3))
     ()
     """
-    last = len(history)
-    if last <= MOST_EPOCHS_SHOWN:
-        return tuple(range(1, last + 1))
-    chosen = np.round(np.linspace(1, last, MOST_EPOCHS_SHOWN)).astype(int)
-    if 1 < history.selected_epoch < last:
+    seen = 1 + np.flatnonzero(np.isfinite(history.observed).any(axis=1))
+    if len(seen) <= MOST_EPOCHS_SHOWN:
+        return tuple(seen.tolist())
+    chosen = seen[np.round(np.linspace(0, len(seen) - 1, MOST_EPOCHS_SHOWN)).astype(int)]
+    if seen[0] < history.selected_epoch < seen[-1]:
         chosen[1 + np.argmin(np.abs(chosen[1:-1] - history.selected_epoch))] = history.selected_epoch
     return tuple(chosen.tolist())
 
@@ -162,8 +164,9 @@ def _draw_shares(panel: "Axes", label: str, shares: np.ndarray) -> None:
 
 
 def _draw_epochs(panel: "Axes", values: np.ndarray, label: str = "") -> None:
-    """One line over the epochs, which count from 1; blue where it needs no name."""
-    _draw_line(panel, np.arange(1, len(values) + 1), values, label)
+    """One line over the epochs that have a value, which count from 1; blue where it needs no name."""
+    known = np.isfinite(values)
+    _draw_line(panel, 1 + np.flatnonzero(known), values[known], label)
     panel.set_xlabel("epoch")
 
 

@@ -1,0 +1,68 @@
+"""What a run costs: seconds of each stage, and memory."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from fewpoint.core import Listener, StageFinished, StageStarted
+from fewpoint.io.atomic import read_json, write_json
+from fewpoint.io.memory import PeakMemory, measure_peak
+from fewpoint.io.runs import RunFolder
+
+Result = TypeVar("Result")
+
+COSTS_FILE = "costs.json"
+
+
+@dataclass(eq=False)
+class StageLog:
+    """Times stages, measures memory and tells the listener.
+
+    In a folder, seconds add up over the starts of one run, and memory is the largest of them. note: what a time limit
+    did to the schedule, in a few words; empty where nothing.
+    """
+
+    folder: RunFolder | None
+    listener: Listener
+    seconds: dict[str, float] = field(default_factory=dict)
+    memory: PeakMemory = PeakMemory()
+    note: str = ""
+    _earlier: float = 0.0
+    _started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        path = self._path()
+        if path is not None and path.exists():
+            stored = read_json(path)
+            self.seconds, self.memory = stored["seconds"], PeakMemory(**stored["memory"])
+            self._earlier = sum(self.seconds.values())
+
+    def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
+        """Do the work, which returns its result and whether it was found finished."""
+        self.listener(StageStarted(stage, steps))
+        started = time.perf_counter()
+        result, reused = work()
+        seconds = time.perf_counter() - started
+        if not reused or stage not in self.seconds:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        self.memory = self.memory.or_more(measure_peak())
+        path = self._path()
+        if path is not None:
+            write_json(path, {"seconds": self.seconds, "memory": asdict(self.memory)})
+        self.listener(StageFinished(stage, seconds, reused))
+        return result
+
+    def spent(self) -> float:
+        """Seconds since the start, with those of earlier starts."""
+        return self._earlier + time.perf_counter() - self._started
+
+    def as_table(self) -> dict[str, object]:
+        """Plain values for the manifest and the summary."""
+        memory = self.memory
+        costs = {"seconds": self.seconds, "memory_mb": memory.process_mb, "cuda_mb": memory.cuda_mb}
+        return {**costs, "time_limit": self.note}
+
+    def _path(self) -> Path | None:
+        return None if self.folder is None else self.folder.artefact(COSTS_FILE)

@@ -1,0 +1,194 @@
+"""How long a run will take, and how much of its schedule fits into a time limit."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from fewpoint.core import SuperpixelMap
+from fewpoint.errors import SettingsError
+from fewpoint.learning.phases import OBSERVED_EVERY
+from fewpoint.learning.prediction import MIRRORS, predict_logits
+from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.settings import TrainingSettings
+from fewpoint.pipeline import stages
+from fewpoint.pipeline.config import Settings, override
+from fewpoint.pipeline.task import Task
+
+FIRST_STEPS, TIMED_STEPS = 2, 5  # the first ones find and fill memory, and on a GPU record the step
+SAFETY = 1.15  # what is measured in seconds may be wrong by this factor over minutes
+FEWEST_SHARE = 0.5  # of the epochs: with fewer, a network less is trained instead
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds on this machine: of a training step, of one network on all frames once, and of the last masks.
+
+    steps: training steps of an epoch.
+    """
+
+    step: float
+    look: float
+    masks: float
+    steps: int
+
+
+SCHEDULE = {
+    "phases.warmup_epochs": "warm-up epochs",
+    "phases.estimation_epochs": "estimation epochs",
+    "phases.final_epochs": "final epochs",
+    "refinement.networks": "networks",
+    "refinement.round_networks": "networks of a further round",
+    "refinement.round_epochs": "epochs of a further round",
+}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Settings whose schedule fits, and what was done to it in a few words; empty where all of it fits."""
+
+    settings: Settings
+    note: str = ""
+
+    def as_table(self) -> dict[str, object]:
+        """Plain values to keep in a run folder."""
+        return {"epochs": {key: _value(self.settings, key) for key in SCHEDULE}, "note": self.note}
+
+    @classmethod
+    def from_table(cls, settings: Settings, table: dict[str, Any]) -> "Fitted":
+        """The settings with the schedule that was kept."""
+        for key, value in table["epochs"].items():
+            settings = override(settings, key, value)
+        return cls(settings, table["note"])
+
+
+def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smoother: stages.Smoother | None) -> Pace:
+    """Rehearse with a network of its own, which is thrown away: some steps, one prediction, masks from it."""
+    trainer = stages.prepare_learning(task, samples, task.seed).trainer
+    trainer.try_steps(FIRST_STEPS)
+    step = _clock(lambda: trainer.try_steps(TIMED_STEPS), samples) / TIMED_STEPS
+    once = replace(task.settings.training, statistics="running", mirrors=False)
+    predicted = []
+    look = _clock(lambda: predicted.append(predict_logits(trainer.network, samples, once)), samples)
+
+    def choose() -> None:
+        maps = stages.enlarge_maps([predicted[0].half().cpu().numpy()], samples)
+        stages.choose_masks(task, superpixels, maps, smoother)
+
+    return Pace(step, look, _clock(choose, samples), trainer.steps_per_epoch)
+
+
+def estimate_seconds(settings: Settings, pace: Pace) -> float:
+    """From the first epoch to the last mask: the most, where a stopping rule may end a phase early."""
+    refinement, phases = settings.refinement, settings.phases
+    passes = _passes(settings.training)
+    first = phases.warmup_epochs + phases.estimation_epochs + phases.final_epochs
+    often = phases.estimation_epochs > 0
+    looks = phases.warmup_epochs + phases.final_epochs + passes * phases.estimation_epochs if often else _looks(first)
+    later = refinement.round_epochs
+    # The look after its last epoch is a network's prediction.
+    seconds = refinement.networks * (first * pace.steps * pace.step + (looks + passes) * pace.look)
+    one_later = later * pace.steps * pace.step + (_looks(later) + passes) * pace.look
+    seconds += refinement.rounds * (refinement.round_networks * one_later + pace.masks)
+    return seconds + pace.masks
+
+
+def fit_schedule(settings: Settings, pace: Pace, seconds: float) -> Fitted | None:
+    """The schedule as it is where it fits into these seconds, else a shorter one; None where nothing fits.
+
+    All epochs are shortened alike. Where less than half of them would fit, a network less is trained, down to one a
+    round; of one network a round as many epochs as fit, at least one a phase.
+    """
+    if _fits(settings, pace, seconds):
+        return Fitted(settings)
+    for fewer in _with_fewer_networks(settings):
+        share = _largest_share(fewer, pace, seconds)
+        if share >= FEWEST_SHARE:
+            break
+    fitted = shorten(fewer, share)
+    return Fitted(fitted, _describe(settings, fitted)) if _fits(fitted, pace, seconds) else None
+
+
+def fit_into_limit(settings: Settings, pace: Pace, limit_s: float, spent_s: float) -> Fitted:
+    """fit_schedule for what a limit leaves after the seconds spent; SettingsError tells the least that would do."""
+    fitted = fit_schedule(settings, pace, limit_s - spent_s)
+    if fitted is None:
+        *_, fewest = _with_fewer_networks(settings)
+        least = spent_s + SAFETY * estimate_seconds(shorten(fewest, 0.0), pace)
+        raise SettingsError(
+            f"--time-limit must be at least {math.ceil(least / 6) / 10:g} minutes here for one epoch a network, "
+            f"got {limit_s / 60:g}; give more time, or a smaller training.max_side"
+        )
+    return fitted
+
+
+def shorten(settings: Settings, share: float) -> Settings:
+    """Each number of epochs times the share, rounded down; at least one where there was any."""
+
+    def fewer(epochs: int) -> int:
+        return min(epochs, max(1, math.floor(share * epochs)))
+
+    phases, refinement = settings.phases, settings.refinement
+    names = ("warmup_epochs", "estimation_epochs", "final_epochs")
+    return replace(
+        settings,
+        phases=replace(phases, **{name: fewer(getattr(phases, name)) for name in names}),
+        refinement=replace(refinement, round_epochs=fewer(refinement.round_epochs)),
+    )
+
+
+def _with_fewer_networks(settings: Settings) -> Iterator[Settings]:
+    """The settings, then with a network less from the points until there is one, those of a round in proportion."""
+    refinement = settings.refinement
+    for networks in range(refinement.networks, 0, -1):
+        later = math.ceil(refinement.round_networks * networks / refinement.networks) if networks > 1 else 1
+        yield replace(settings, refinement=replace(refinement, networks=networks, round_networks=later))
+
+
+def _largest_share(settings: Settings, pace: Pace, seconds: float) -> float:
+    """The largest share in whole per cent whose schedule fits; 0 where not even one epoch a phase does."""
+    fitting = (percent / 100 for percent in range(100, 0, -1) if _fits(shorten(settings, percent / 100), pace, seconds))
+    return next(fitting, 0.0)
+
+
+def _fits(settings: Settings, pace: Pace, seconds: float) -> bool:
+    return SAFETY * estimate_seconds(settings, pace) <= seconds
+
+
+def _passes(training: TrainingSettings) -> int:
+    """How often a prediction that counts goes over all frames."""
+    return (training.statistics == "sequence") + (len(MIRRORS) if training.mirrors else 1)
+
+
+def _looks(epochs: int) -> int:
+    """How often a network without an estimation is looked at before its last epoch."""
+    return max(0, epochs - 1) // OBSERVED_EVERY
+
+
+def _describe(asked: Settings, fitted: Settings) -> str:
+    """What was shortened, in a few words."""
+    rounds = asked.refinement.rounds
+    changed = [
+        f"{_value(fitted, key)} of {_value(asked, key)} {name}"
+        for key, name in SCHEDULE.items()
+        if _value(fitted, key) != _value(asked, key) and (rounds or not key.startswith("refinement.round"))
+    ]
+    return "shortened to " + ", ".join(changed)
+
+
+def _value(settings: Settings, key: str) -> int:
+    section, _, name = key.partition(".")
+    return getattr(getattr(settings, section), name)
+
+
+def _clock(work: Callable[[], object], samples: SampleSet) -> float:
+    """Seconds of the work, with what it leaves to a GPU and without what was left before."""
+    finish = torch.cuda.synchronize if samples.frames.is_cuda else lambda: None
+    finish()
+    started = time.perf_counter()
+    work()
+    finish()
+    return time.perf_counter() - started

@@ -1,0 +1,146 @@
+"""How long a run will take, and what a time limit leaves of its schedule."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fewpoint.core import Message
+from fewpoint.errors import RunConflictError, SettingsError
+from fewpoint.io.atomic import read_json
+from fewpoint.io.runs import RunFolder
+from fewpoint.pipeline import run as run_module
+from fewpoint.pipeline.config import ACCURATE, FAST, PAPER, override_from_text
+from fewpoint.pipeline.pace import SAFETY, Fitted, Pace, estimate_seconds, fit_into_limit, fit_schedule, shorten
+from fewpoint.pipeline.run import run_task
+from pipeline.tiny_runs import TINY, make_task
+
+PACE = Pace(step=0.1, look=1.0, masks=3.0, steps=4)
+SHORT = override_from_text(
+    TINY, ["phases.warmup_epochs=4", "phases.estimation_epochs=0", "phases.final_epochs=0", "refinement.round_epochs=4"]
+)
+# So slow that a limit of 100 s leaves half of SHORT: a network takes 10 s an epoch and nothing else takes time.
+SLOW = Pace(step=10.0, look=0.0, masks=0.0, steps=1)
+
+
+@pytest.fixture
+def slow(monkeypatch) -> None:
+    """Every machine has the pace SLOW, and no time passes before learning; no report is drawn."""
+    monkeypatch.setattr(run_module, "measure_pace", lambda *given: SLOW)
+    monkeypatch.setattr(run_module.StageLog, "spent", lambda log: 0.0)
+    monkeypatch.setattr(run_module, "write_report", lambda *given: None)
+
+
+def limited(seconds: float = 50 * SAFETY):
+    return replace(make_task(SHORT), time_limit_s=seconds)
+
+
+def test_the_estimate_by_hand():
+    """Two networks of 10 epochs and one of 5; five passes make a prediction that counts, four of them mirrored."""
+    settings = override_from_text(
+        FAST, ["phases.warmup_epochs=10", "refinement.networks=2", "refinement.round_epochs=5"]
+    )
+    first = 10 * 4 * 0.1 + (2 + 5) * 1.0
+    later = 5 * 4 * 0.1 + (1 + 5) * 1.0
+    assert estimate_seconds(settings, PACE) == pytest.approx(2 * first + later + 2 * 3.0)
+
+
+def test_the_estimate_of_the_paper_counts_a_look_an_epoch():
+    assert estimate_seconds(PAPER, PACE) == pytest.approx(250 * 0.4 + 250 + 1 + 3)
+
+
+@pytest.mark.parametrize("settings", [PAPER, ACCURATE, FAST])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6, 0.9])
+def test_what_is_fitted_fits_and_more_time_never_gives_less(settings, share):
+    pace = replace(PACE, look=0.01, masks=0.0)
+    whole = SAFETY * estimate_seconds(settings, pace)
+    fitted, longer = (fit_schedule(settings, pace, seconds * whole) for seconds in (share, share + 0.05))
+    assert SAFETY * estimate_seconds(fitted.settings, pace) <= share * whole
+    assert estimate_seconds(longer.settings, pace) >= estimate_seconds(fitted.settings, pace)
+    assert fitted.note.startswith("shortened to ")
+
+
+def test_a_schedule_that_fits_is_left_alone():
+    assert fit_schedule(FAST, PACE, 1e6) == Fitted(FAST)
+
+
+def test_a_network_less_comes_before_less_than_half_of_the_epochs():
+    pace = Pace(step=1.0, look=0.0, masks=0.0, steps=1)  # 120 s: three networks and two of 24 epochs each
+    half, third = (fit_schedule(ACCURATE, pace, SAFETY * seconds).settings for seconds in (60, 40))
+    assert (half.refinement.networks, half.refinement.round_networks, half.phases.warmup_epochs) == (3, 2, 12)
+    assert (third.refinement.networks, third.refinement.round_networks, third.phases.warmup_epochs) == (1, 1, 20)
+    least = fit_schedule(ACCURATE, pace, SAFETY * 2)
+    assert least.note == (
+        "shortened to 1 of 24 warm-up epochs, 1 of 3 networks, 1 of 2 networks of a further round, "
+        "1 of 24 epochs of a further round"
+    )
+
+
+def test_phases_without_epochs_stay_without():
+    short = shorten(FAST, 0.5)
+    assert (short.phases.warmup_epochs, short.phases.estimation_epochs, short.phases.final_epochs) == (8, 0, 0)
+    assert shorten(FAST, 1.0) == FAST
+
+
+def test_a_limit_too_short_for_one_epoch_is_refused_with_the_least_that_would_do():
+    pace = Pace(step=1.0, look=0.0, masks=0.0, steps=60)  # two networks of one epoch: 120 s, with safety 138 s
+    with pytest.raises(SettingsError, match=r"at least 2\.8 minutes .*got 2;") as caught:
+        fit_into_limit(FAST, pace, limit_s=120, spent_s=30)
+    assert "\n" not in str(caught.value)
+    assert fit_into_limit(FAST, pace, limit_s=2.8 * 60, spent_s=30).settings.phases.warmup_epochs == 1
+
+
+def test_a_schedule_kept_as_plain_values_comes_back():
+    fitted = Fitted(shorten(ACCURATE, 0.3), "shortened")
+    assert Fitted.from_table(ACCURATE, fitted.as_table()) == fitted
+
+
+def test_a_limited_run_is_a_run_with_the_shorter_schedule(slow):
+    events = []
+    result = run_task(limited(), listener=events.append)
+    plain = run_task(make_task(shorten(SHORT, 0.5)))
+    np.testing.assert_array_equal(result.probabilities.values, plain.probabilities.values)
+    np.testing.assert_array_equal(result.masks, plain.masks)
+    told = [event.text for event in events if isinstance(event, Message)]
+    assert told == ["time limit: shortened to 2 of 4 warm-up epochs, 2 of 4 epochs of a further round"]
+
+
+def test_a_limited_run_keeps_its_schedule_over_starts(slow, tmp_path, monkeypatch):
+    whole = run_task(limited())
+
+    def interrupt(event) -> None:
+        if type(event).__name__ == "EpochFinished":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), RunFolder.open(tmp_path / "run", limited().identity()) as folder:
+        run_task(limited(), folder, interrupt)
+    monkeypatch.setattr(run_module, "measure_pace", None)  # nothing is measured again
+    with RunFolder.open(tmp_path / "run", limited().identity()) as folder:
+        resumed = run_task(limited(), folder)
+    np.testing.assert_array_equal(resumed.probabilities.values, whole.probabilities.values)
+    manifest = read_json(tmp_path / "run" / "manifest.json")
+    assert manifest["schedule"]["epochs"]["phases.warmup_epochs"] == 2
+    assert manifest["settings"]["phases"]["warmup_epochs"] == 2
+    assert "2 of 4 warm-up epochs" in read_json(tmp_path / "run" / "summary.json")["time_limit"]
+
+
+def test_another_limit_is_another_run(slow, tmp_path):
+    with RunFolder.open(tmp_path / "run", limited(60).identity()):
+        pass
+    with pytest.raises(RunConflictError, match=r"time limit \(1 min, now 2 min\)"):
+        RunFolder.open(tmp_path / "run", limited(120).identity())
+
+
+def test_a_limit_too_short_leaves_no_folder(slow, tmp_path):
+    with (
+        pytest.raises(SettingsError, match="at least"),
+        RunFolder.open(tmp_path / "run", limited(1).identity()) as folder,
+    ):
+        run_task(limited(1), folder)
+    assert not (tmp_path / "run").exists()
+
+
+def test_measuring_the_pace_does_not_change_the_masks():
+    plain = run_task(make_task(SHORT))
+    generous = run_task(replace(make_task(SHORT), time_limit_s=36_000))
+    np.testing.assert_array_equal(generous.probabilities.values, plain.probabilities.values)

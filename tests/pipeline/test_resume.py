@@ -80,7 +80,8 @@ def test_a_process_killed_from_outside_leaves_a_folder_that_another_finishes(fol
     folder = tmp_path / "run"
     with subprocess.Popen([sys.executable, "-c", code, folder], env=environment) as process:
         deadline = time.monotonic() + TIMEOUT_S
-        while not (folder / "stages" / "checkpoint.pt").exists() and time.monotonic() < deadline:
+        checkpoint = folder / "stages" / "checkpoint.pt"
+        while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         process.kill()
     assert process.returncode == -signal.SIGKILL

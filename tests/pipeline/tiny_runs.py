@@ -63,7 +63,7 @@ def die_at(moment: str):
             StageFinished: lambda: ("finished", event.stage),
             StageProgress: lambda: ("frame", str(event.done)),
             EpochFinished: lambda: ("epoch", str(event.record.epoch)),
-        }.get(type(event), lambda: ("", ""))()
+        }.get(type(event), lambda: ("other", ""))()
         if now == (kind, what):
             die()
 

@@ -30,7 +30,7 @@ from fewpoint.learning.training import StepMeans, Trainer
 from fewpoint.learning.unscented import Gaussian
 
 WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
-OBSERVED_EVERY = 4  # epochs, where nothing depends on what is observed: each time costs about a quarter of an epoch
+OBSERVED_EVERY = 4  # epochs, where nothing depends on what is observed: each time is a prediction of all frames
 
 
 @dataclass(frozen=True)

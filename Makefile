@@ -10,7 +10,7 @@ demo: .venv/installed
 	$(BIN)/fewpoint demo --out runs/demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench-speed: .venv/installed
 	$(BIN)/python benchmarks/speed.py

@@ -95,13 +95,14 @@ def test_masks_are_those_of_probabilities_evened_out_with_the_last_pull():
     maps = np.full((2, 12, 12), 0.7, np.float16)
     maps[1, :, :4] = 0.4  # looks like the 0.7 around it
     maps[:, :, 8:] = 0.3
-    task, superpixels = make_halves(200, "tracking.enabled=false")
+    task, superpixels = make_halves(200, "tracking.enabled=false", "diffusion.blur=0")
     smoother = prepare_smoother(task, superpixels, task.points)
     plain = choose_masks(task, superpixels, ProbabilityMaps(maps))
     evened = choose_masks(task, superpixels, ProbabilityMaps(maps), smoother)
     assert plain[:, 0, ::4].tolist() == [[True, True, False], [False, True, False]]
     assert evened[:, 0, ::4].tolist() == [[True, True, False], [True, True, False]]
-    kept, _ = make_halves(200, "tracking.enabled=false", "diffusion.last_pull=1000", "diffusion.through_time=0")
+    own = ["diffusion.last_pull=1000", "diffusion.through_time=0", "diffusion.blur=0"]
+    kept, _ = make_halves(200, "tracking.enabled=false", *own)
     held = prepare_smoother(kept, superpixels, kept.points)
     np.testing.assert_array_equal(choose_masks(kept, superpixels, ProbabilityMaps(maps), held), plain)
 

@@ -16,6 +16,7 @@ from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
+from fewpoint.superpixels.pixels import cut_pixels
 from fewpoint.superpixels.regions import region_means, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
@@ -98,16 +99,22 @@ def choose_masks(
 ) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
 
-    smoother: evens the probabilities out first. Clicked superpixels always belong to the mask: a person saw the object
-    there.
+    smoother: evens the probabilities out first; without tracking, masks are then cut pixel by pixel. Clicked
+    superpixels always belong to the mask: a person saw the object there.
     """
     means = region_means(superpixels, probabilities.values)
     if smoother is not None:
         means = smoother.even_out_last(means)
-    settings = task.settings.tracking
-    selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
-    selected[regions_at_points(superpixels, task.points)] = True
-    masks = masks_from_regions(superpixels, selected)
+    clicked = np.zeros(superpixels.total, bool)
+    clicked[regions_at_points(superpixels, task.points)] = True
+    if task.settings.tracking.enabled:
+        selected = track(means, superpixels, task.points, settings=task.settings.tracking).selected
+        masks = masks_from_regions(superpixels, selected | clicked)
+    elif smoother is not None:
+        masks = cut_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
+        masks |= masks_from_regions(superpixels, clicked)
+    else:
+        masks = masks_from_regions(superpixels, (means >= 0.5) | clicked)
     # Without pruning, a path may cross a frame of zeros to reach the object behind it.
     masks[list(task.points.absent)] = False
     return masks

@@ -28,6 +28,7 @@ class DiffusionSettings:
     contrast: how fast a link falls with the squared difference of colour, in units of its mean over all borders.
     through_time: weight of links between frames, relative to those within; of the targets and of the last masks it is
     this many times the pull. seed: how much more strongly clicked superpixels keep to being the object.
+    blur: in pixels, by which the last map is smoothed before masks are cut from it pixel by pixel.
     """
 
     enabled: bool = False
@@ -36,12 +37,13 @@ class DiffusionSettings:
     contrast: float = 10.0
     through_time: float = 1.0
     seed: float = 30.0
+    blur: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("pull", "last_pull"):
             if not 0 < getattr(self, name) < np.inf:
                 raise SettingsError(f"diffusion.{name} must be above 0 and finite, got {getattr(self, name):g}")
-        for name in ("contrast", "through_time", "seed"):
+        for name in ("contrast", "through_time", "seed", "blur"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise SettingsError(f"diffusion.{name} must be 0 or more and finite, got {getattr(self, name):g}")
 

@@ -90,7 +90,7 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
         ("ras_x,ras_y,ras_z\n1,2,3\n", ["millimetres need an input"]),
         ("ras_x,lps_y,ras_z\n1,2,3\n", ["must be frame,y,x", "lps_x,lps_y,lps_z", "got ras_x,lps_y,ras_z"]),
         ("0,1,2\n", ["must be frame,y,x", "got 0,1,2"]),
-        ("frame,y,x,label\n0,1,2,3\n", ["got frame,y,x,label"]),
+        ("frame,y,x,colour\n0,1,2,3\n", ["got frame,y,x,colour"]),
         ("frame,y,x\n0,1,2\n\n1,abc,2\n", ["line 4", "y must be a number", "abc"]),
         ("frame,y,x\n0,1,nan\n", ["line 2", "x must be a number", "nan"]),
         ("frame,y,x\n0,inf,1\n", ["line 2", "inf"]),

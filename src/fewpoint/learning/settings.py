@@ -18,14 +18,16 @@ class RiskSettings:
 
     Where the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
     beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent, as in the paper.
+    negatives: weight of the superpixels that a person said are not the object, against that of the clicked ones.
     """
 
     beta: float = 0.0
     gamma: float = 1.0
     keep: float = 0.0
+    negatives: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("beta", "gamma", "keep"):
+        for name in ("beta", "gamma", "keep", "negatives"):
             require("risk", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
 
 

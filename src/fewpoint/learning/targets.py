@@ -69,6 +69,10 @@ def make_targets(
     doubted = torch.where(hangs_together(doubted, clues.carried, samples), doubted, settings.doubt * doubted)
     weight = valid * ((2 * doubted - 1).abs() + LEAST_WEIGHT)
     probability = torch.maximum(doubted, spread(samples.positive, samples))
+    if samples.negative is not None:
+        refused = spread(samples.negative, samples) > 0
+        probability = torch.where(refused, 0.0, probability)
+        weight = torch.where(refused, 1 + LEAST_WEIGHT, weight)
     absent = torch.from_numpy(samples.absent).to(probability.device)[:, None, None]
     return Targets(torch.where(absent, 0.0, probability), torch.where(absent, valid, weight))
 
@@ -156,6 +160,8 @@ def _follow_image(
     """Scores (T, h, w) evened out along the image and moved as a whole to the expected share of the sequence."""
     present = torch.from_numpy(~samples.absent).to(scores.device)
     pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive) * present[:, None]
+    if samples.negative is not None:
+        pooled = pooled * (samples.negative == 0)
     areas = samples.areas * present[:, None] / present.float().mean()
     share = float((areas * (pooled >= 0.5)).sum(1).mean())
     if clues.unseen_share is not None:

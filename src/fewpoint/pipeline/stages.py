@@ -16,7 +16,7 @@ from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
-from fewpoint.superpixels.regions import region_means, regions_at_points
+from fewpoint.superpixels.regions import labelled_regions, region_means, regions_at_negatives, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 
@@ -25,24 +25,29 @@ from fewpoint.tracking.paths import masks_from_regions, track
 class Smoother:
     """Evens the probabilities of superpixels out along the image.
 
-    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object.
+    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object. refused: those that surely
+    are not.
     """
 
     links: RegionLinks
     counts: np.ndarray
     seeds: np.ndarray
+    refused: np.ndarray
     settings: DiffusionSettings
 
     def even_out(self, pooled: np.ndarray) -> np.ndarray:
         """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
         real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
         result = np.zeros_like(pooled)
-        result[real] = diffuse(self.links, pooled[real], self.seeds, self.settings.pull, self.settings)
+        result[real] = self._diffuse(pooled[real], self.settings.pull)
         return result
 
     def even_out_last(self, means: np.ndarray) -> np.ndarray:
         """(total,) probabilities for the last masks."""
-        return diffuse(self.links, means, self.seeds, self.settings.last_pull, self.settings)
+        return self._diffuse(means, self.settings.last_pull)
+
+    def _diffuse(self, values: np.ndarray, pull: float) -> np.ndarray:
+        return diffuse(self.links, values, self.seeds, pull, self.settings, refused=self.refused)
 
 
 def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
@@ -62,7 +67,8 @@ def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) 
     if not settings.enabled:
         return None
     links = link_regions(task.sequence, superpixels, settings.contrast)
-    return Smoother(links, superpixels.counts, np.unique(regions_at_points(superpixels, carried)), settings)
+    seeds, refused = labelled_regions(superpixels, task.points, carried)
+    return Smoother(links, superpixels.counts, seeds, refused, settings)
 
 
 def prepare_learning(task: Task, samples: SampleSet, seed: int, targets: Targets | None = None) -> Learning:
@@ -98,14 +104,17 @@ def choose_masks(
 ) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
 
-    smoother: evens the probabilities out first. Clicked superpixels always belong to the mask: a person saw the object
-    there.
+    smoother: evens the probabilities out first. Clicked superpixels always belong to the mask, and those under a negative
+    never: a person saw what is there. Where one holds both, it belongs.
     """
     means = region_means(superpixels, probabilities.values)
     if smoother is not None:
         means = smoother.even_out_last(means)
+    refused = regions_at_negatives(superpixels, task.points)
+    means[refused] = 0
     settings = task.settings.tracking
     selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
+    selected[refused] = False  # with tracking, a path may pass through where nothing is pruned
     selected[regions_at_points(superpixels, task.points)] = True
     masks = masks_from_regions(superpixels, selected)
     # Without pruning, a path may cross a frame of zeros to reach the object behind it.

@@ -24,7 +24,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PointObjective:
-    """The PU risk over superpixels: clicked ones are positive, those under a negative negative, all others unlabelled."""
+    """The PU risk over superpixels: clicked ones are positive, refused ones negative, all others unlabelled."""
 
     samples: SampleSet
     settings: RiskSettings

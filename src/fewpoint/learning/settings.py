@@ -158,6 +158,24 @@ class RefinementSettings:
 
 
 @dataclass(frozen=True)
+class ReuseSettings:
+    """Networks that start from the weights of an earlier run.
+
+    refine_epochs, refine_rate: of a run that refines another: epochs of each of its networks, and the peak of their
+    learning rate. warm_share: of the epochs of the phases, that networks with a warm start take.
+    """
+
+    refine_epochs: int = 3
+    refine_rate: float = 5e-4
+    warm_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        require("reuse", "refine_epochs", self.refine_epochs >= 1, "1 or more", self.refine_epochs)
+        require("reuse", "refine_rate", self.refine_rate > 0, "above 0", self.refine_rate)
+        require("reuse", "warm_share", 0 < self.warm_share <= 1, "above 0 and at most 1", self.warm_share)
+
+
+@dataclass(frozen=True)
 class PriorSettings:
     """The filter that estimates the priors.
 

@@ -45,13 +45,15 @@ class Clues:
 
     points: a person's own. carried: those and where motion carried them to. unseen_share: mean share of a frame that
     the object covers by the clicks that no network had seen, None where there were none. even_out: (T, regions)
-    probabilities evened out along the image, None where they are left as they are.
+    probabilities evened out along the image, None where they are left as they are. correct: (T, regions) probabilities
+    put right where clicks contradict them; None where the networks have learnt from these very clicks.
     """
 
     points: PointSet
     carried: PointSet
     unseen_share: float | None = None
     even_out: Callable[[np.ndarray], np.ndarray] | None = None
+    correct: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 def make_targets(
@@ -59,7 +61,10 @@ def make_targets(
 ) -> Targets:
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
-    means = spread_means(probabilities, samples).clamp(LEAST, 1 - LEAST)
+    pooled = pool_regions_of(probabilities, samples)
+    if clues.correct is not None:
+        pooled = torch.from_numpy(clues.correct(pooled.cpu().numpy())).to(pooled)
+    means = spread(pooled, samples).clamp(LEAST, 1 - LEAST)
     share = mean_share(means, valid).clamp(LEAST, bound.fraction)
     nearness = nearness_prior(click_distances(samples, clues.carried), share, valid, settings.floor)
     scores = logit(means) + settings.nearness * (logit(nearness) - logit(share)[:, None, None])
@@ -132,11 +137,6 @@ def hangs_together(probabilities: Tensor, points: PointSet, samples: SampleSet) 
     clicked = np.unique(components[frames, rows, columns])
     kept = np.isin(components, clicked[clicked > 0])
     return torch.from_numpy(kept | ~likely if kept.any() else np.ones_like(likely)).to(probabilities.device)
-
-
-def spread_means(values: Tensor, samples: SampleSet) -> Tensor:
-    """(T, h, w) each pixel's superpixel mean."""
-    return spread(pool_regions_of(values, samples), samples)
 
 
 def spread(regions: Tensor, samples: SampleSet) -> Tensor:

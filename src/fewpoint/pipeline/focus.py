@@ -60,6 +60,18 @@ class Focus:
         )
 
     @property
+    def box(self) -> tuple[int, int, int, int]:
+        return self.top, self.bottom, self.left, self.right
+
+    def reach(self, points: PointSet, other: "Focus") -> "Focus":
+        """The same box where all points lie in it, else the least that holds it and the other box."""
+        places = points.coordinates[:, 1:]
+        if ((places >= (self.top, self.left)) & (places < (self.bottom, self.right))).all():
+            return self
+        ends = max(self.bottom, other.bottom), max(self.right, other.right)
+        return Focus(self.full, min(self.top, other.top), ends[0], min(self.left, other.left), ends[1])
+
+    @property
     def whole(self) -> bool:
         return (self.top, self.left) == (0, 0) and (self.bottom, self.right) == self.full
 

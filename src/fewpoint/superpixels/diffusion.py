@@ -107,8 +107,8 @@ def correct(
 ) -> np.ndarray:
     """(total,) values, put right where they contradict seeds, whose value is 1, or refused regions, whose value is 0.
 
-    What is wrong there, one minus the value of a seed below 0.5 or minus that of a refused region at 0.5 or above, flows
-    along the image and fades with the way; seeds and refused regions with which the values agree hold it back.
+    What is wrong there, one minus the value of a seed below 0.5 or minus that of a refused region at 0.5 or above,
+    flows along the image and fades with the way; seeds and refused regions that the values agree with hold it back.
 
     >>> links = RegionLinks(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 0]), np.zeros(2, bool), np.ones(3))
     >>> correct(links, np.array([0.0, 0.1, 0.1]), np.array([0]), NO_REGIONS, DiffusionSettings()).round(2).tolist()

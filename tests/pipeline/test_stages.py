@@ -14,6 +14,7 @@ from fewpoint.pipeline.stages import (
     prepare_learning,
     prepare_samples,
     prepare_smoother,
+    take_weights,
 )
 from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
@@ -165,3 +166,13 @@ def test_negatives_are_held_at_zero_when_probabilities_are_evened_out():
     evened = smoother.even_out(np.full((2, 3), 0.6, np.float32))
     assert evened[0, 0] < 0.1
     assert evened[0, 1] > 0.6
+
+
+def test_a_network_starts_from_the_weights_it_is_given():
+    task = make_task()
+    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
+    weights = take_weights(prepare_learning(task, samples, 3).trainer.network)
+    started = take_weights(prepare_learning(task, samples, 4, start=weights).trainer.network)
+    assert started.keys() == weights.keys()
+    for name, values in started.items():
+        np.testing.assert_array_equal(values, weights[name])

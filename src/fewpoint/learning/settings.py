@@ -165,8 +165,8 @@ class ReuseSettings:
     learning rate. warm_share: of the epochs of the phases, that networks with a warm start take.
     """
 
-    refine_epochs: int = 3
-    refine_rate: float = 5e-4
+    refine_epochs: int = 4
+    refine_rate: float = 1e-3
     warm_share: float = 0.5
 
     def __post_init__(self) -> None:

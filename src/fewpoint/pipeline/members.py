@@ -141,7 +141,11 @@ class Rounds:
         return self._aim_at(mean_probability(learnt, self.samples), clues)
 
     def _aim_at(self, probabilities: Tensor, clues: Clues) -> Targets:
-        return make_targets(probabilities, self.samples, clues, self.task.bound, self.task.settings.refinement)
+        refinement = self.task.settings.refinement
+        if self.task.previous is not None:
+            # The networks of a run before have learnt the places of the clicks: told again, they count twice.
+            refinement = replace(refinement, nearness=0.0, profile=0.0)
+        return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
 
     def _samples_of(self, member: Member) -> SampleSet:
         """All samples, or for a network from the points those without the clicks that it leaves out."""

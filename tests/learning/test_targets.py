@@ -12,9 +12,11 @@ from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.settings import RefinementSettings
 from fewpoint.learning.targets import (
     Clues,
+    Targets,
     _follow_image,
     _level_of_share,
     click_distances,
+    find_excess,
     hangs_together,
     make_targets,
     mean_share,
@@ -248,3 +250,26 @@ def test_what_a_correction_says_is_what_targets_are_made_of(samples):
     assert told[0] == pytest.approx(0.05)
     assert (targets.probability[:, 8:12, 8:12] > 0.5).all()
     assert (targets.probability[:, 12:, 12:] < 0.5).all()
+
+
+def test_what_covers_more_than_its_targets_is_lowered_to_their_size(samples):
+    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9, 2: 0.9}))
+    excess = find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4))
+    assert excess == pytest.approx(math.log(0.8 / 0.2), abs=1e-4)
+    lowered = blocks_of(torch.logit(learnt) - excess)
+    assert [block for block in range(16) if lowered[block] >= 0.5 - 1e-5] == [5, 6]
+
+
+def test_what_covers_less_than_its_targets_is_left_as_it_is(samples):
+    learnt = torch.sigmoid(scores_of({5: 0.9}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.6}))
+    assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4)) == 0
+
+
+def test_frames_without_the_object_have_no_say_in_its_size(samples):
+    absent = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[2, 3]))
+    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.9}))
+    learnt[2:] = 0.95  # on these frames alone it covers everything
+    assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent) == 0

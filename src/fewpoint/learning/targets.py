@@ -82,6 +82,22 @@ def make_targets(
     return Targets(torch.where(absent, 0.0, probability), torch.where(absent, valid, weight))
 
 
+def find_excess(probabilities: Tensor, targets: Targets, samples: SampleSet) -> float:
+    """How far the logits of (T, h, w) probabilities must be lowered to cover no more of the sequence than the targets.
+
+    Covered are superpixels whose mean is 0.5 or above. The clicks that told the targets' size know more of it than a
+    network that has learnt from them; where it covers less, 0.
+    """
+    present = torch.from_numpy(~samples.absent).to(probabilities.device)[:, None]
+    areas = samples.areas * present
+    learnt, aimed_at = (pool_regions_of(values, samples) * present for values in (probabilities, targets.probability))
+    own, share = (float((areas * (values >= 0.5)).sum(1).mean()) for values in (learnt, aimed_at))
+    if own <= share:
+        return 0.0
+    level = _level_of_share(learnt, areas, share)
+    return max(0.0, math.log(level / (1 - level)))
+
+
 def click_distances(samples: SampleSet, points: PointSet) -> Tensor:
     """(T, h, w) distance in working pixels to the frame's nearest click, infinite on frames without one."""
     height, width = samples.labels.shape[1:]

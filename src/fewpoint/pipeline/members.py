@@ -28,7 +28,7 @@ from fewpoint.learning.checkpoints import load_learning, save_learning
 from fewpoint.learning.phases import Learning
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Clues, Targets, make_targets
+from fewpoint.learning.targets import Clues, Targets, find_excess, make_targets
 from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
@@ -127,6 +127,8 @@ class Rounds:
                 reused &= found
                 learnt.append(result)
                 histories.append(result.history)
+        if targets is not None and self.task.previous is None:
+            learnt = keep_to_size(learnt, targets, self.samples)
         return tuple(learnt), join_histories(histories), reused
 
     def _make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
@@ -221,6 +223,12 @@ def recall(previous: PreviousRun, samples: SampleSet, task: Task) -> Tensor:
             for weights in previous.model.weights
         ]
     return torch.stack([torch.sigmoid(values) for values in logits]).mean(0)
+
+
+def keep_to_size(learnt: list[Learnt], targets: Targets, samples: SampleSet) -> list[Learnt]:
+    """The members with logits lowered so that together they cover no more of the sequence than their targets."""
+    excess = find_excess(mean_probability(learnt, samples), targets, samples)
+    return [replace(each, logits=each.logits - np.float16(excess)) for each in learnt]
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:

@@ -16,8 +16,10 @@ from fewpoint.baselines.trivial import draw_discs
 from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.run import BenchResult, run_suite
 from fewpoint.bench.suite import read_suite
-from fewpoint.bench.worker import COMMAND, CellOrder, write_order
+from fewpoint.bench.worker import WORK, CellOrder, write_order
 from fewpoint.core import AreaBound, EpochPredicted, SuperpixelsReady
+from fewpoint.engines.processes import LocalEngine
+from fewpoint.engines.worker import COMMAND, write_line
 from fewpoint.errors import RunConflictError, SettingsError
 from fewpoint.evaluation import largest_box, paper_bound, prior_error, score_ceiling, score_masks
 from fewpoint.io.atomic import read_json, write_json
@@ -34,7 +36,9 @@ from synthetic import TINY
 def run(dataset: Dataset, text: str = "", **options) -> BenchResult:
     methods = options.pop("suite_methods", ("all-positive", "half-disc"))
     suite = read_suite(dataset.write_suite(text, methods))
-    return run_suite(suite, dataset.folder / "out", lambda standing: None, workers=2, device="cpu", **options)
+    return run_suite(
+        suite, dataset.folder / "out", lambda standing: None, engine=LocalEngine(2), device="cpu", **options
+    )
 
 
 def read_results(dataset: Dataset) -> list[dict[str, str]]:
@@ -275,7 +279,7 @@ def test_a_worker_leaves_when_whoever_gave_its_order_is_gone(dataset):
     paths = (dataset.root / "ball/first" / name for name in ("input-frames", "ground_truth-frames", "2dlocs.csv"))
     order = CellOrder(*map(str, paths), "half-disc", [], "eta", 0, "cpu", str(dataset.folder))
     worker = subprocess.Popen(COMMAND, stdin=subprocess.PIPE)
-    worker.communicate(json.dumps(write_order(order)).encode() + b"\n", timeout=60)
+    worker.communicate(write_line(WORK, write_order(order)), timeout=60)
     assert worker.returncode == 1
     assert not (dataset.folder / "result.json").exists()
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
 from fewpoint.cli.segment import Device, DeviceName
 from fewpoint.errors import FewpointError
 
 if TYPE_CHECKING:
-    from fewpoint.bench.processes import Standing
     from fewpoint.bench.run import BenchResult
+    from fewpoint.engines.jobs import Standing
 
 MOST_NAMED = 3
 
@@ -26,14 +27,16 @@ OutPath = Annotated[
 Methods = Annotated[
     str | None, typer.Option("--methods", metavar="A,B", help="Run only these methods, not all of the suite.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Cells to run at once, a process each.")]
 
 
-def bench_command(
+def bench_command(  # noqa: PLR0913 - one argument an option
     suite_path: SuitePath,
     out: OutPath,
     methods: Methods = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    gpus_per_job: GpusPerJob = 0.0,
+    engine: EngineChoice = EngineName.LOCAL,
+    address: Address = None,
     device: Device = DeviceName.AUTO,
 ) -> None:
     """Score methods on the sequences of SUITE.toml.
@@ -46,8 +49,9 @@ def bench_command(
 
     suite = read_suite(suite_path)
     chosen = tuple(dict.fromkeys(name.strip() for name in (methods or "").split(",") if name.strip()))
+    chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     with show_standing() as listener:
-        result = run_suite(suite, out, listener, methods=chosen, workers=jobs, device=device)
+        result = run_suite(suite, out, listener, methods=chosen, engine=chosen_engine, device=device)
     _tell(result, out)
 
 

@@ -1,0 +1,1 @@
+"""Many sequences, from a manifest to a folder of runs."""

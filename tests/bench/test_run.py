@@ -72,6 +72,9 @@ def test_a_row_holds_the_scores_of_its_cell(dataset):
     assert float(row["max_sp"]) == ceiling.f1
     assert float(row["delta"]) == score.f1 - ceiling.f1
     assert (row["seed"], row["variant"], row["points"], row["bound"]) == ("0", "plain", "2dlocs", "eta")
+    found = np.unique(np.nonzero(draw_discs(phantom.points, bound.fraction / 2, phantom.truth.shape))[0])
+    assert float(row["health_found"]) == len(found) / len(phantom.truth)
+    assert 0 < float(row["health_score"]) <= 1 and row["health_stopped"] == ""
     assert 20 < float(row["memory_mb"]) < 2000 and float(row["time_s"]) > 0
     assert (row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "")
     assert {row[name] for name in ("stop_epoch", "stop_f1", "best_f1", "best_epoch", "best_prior_mae")} == {""}

@@ -8,7 +8,7 @@ results.csv, tables.md, tables.tex, report.html
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from fewpoint.bench.cells import Cell, hash_values, make_slug
@@ -62,10 +62,10 @@ class BenchFolder:
             "key": cell.key,
         }
         if self.result(cell).exists():
-            measured = Measurement(**read_json(self.result(cell)))
+            measured = Measurement.from_table(read_json(self.result(cell)))
             ceiling = read_ceiling(self.ceiling(cell.sequence))
             delta = None if ceiling is None else measured.f1 - ceiling
-            return Row(**known, **asdict(measured), max_sp=ceiling, delta=delta)
+            return Row(**known, **vars(measured), max_sp=ceiling, delta=delta)
         if self.cell_error(cell).exists():
             return Row(**known, error=summarise_error(self.cell_error(cell).read_text(encoding="utf-8")))
         return None

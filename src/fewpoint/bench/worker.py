@@ -22,6 +22,7 @@ from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
 from fewpoint.io.points import read_points
 from fewpoint.pipeline.config import override
+from fewpoint.report.health import measure_health
 
 WORK = "fewpoint.bench.worker:perform"
 RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
@@ -89,6 +90,7 @@ def run_cell(order: CellOrder) -> None:
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
+    measurement = replace(measurement, health=measure_health(result, case.points))
     untracked = leave_out_last_step(order, result, case, epochs.superpixels)
     if untracked is not None:
         measurement = _add_untracked(measurement, untracked, case.truth)

@@ -1,7 +1,7 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -37,6 +37,7 @@ from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_pri
 from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
+from fewpoint.report.health import measure_health
 
 Result = TypeVar("Result")
 
@@ -200,13 +201,14 @@ def _kept(
 
 def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
-    summary = summarise(result)
+    health = measure_health(result, task.points)
+    summary = {**summarise(result), "health": asdict(health)}
 
     def write() -> tuple[None, bool]:
         write_result(result, folder.path, task.outputs)
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
-        write_report(task, result, folder.path, log, device)
+        write_report(task, result, folder.path, log, device, health)
         return None, False
 
     log.run("report", 0, write)

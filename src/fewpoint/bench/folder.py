@@ -15,6 +15,7 @@ from fewpoint.bench.cells import Cell, hash_values, make_slug
 from fewpoint.bench.records import RECORD_FILE
 from fewpoint.bench.results import Measurement, Row
 from fewpoint.bench.sequences import BenchSequence
+from fewpoint.engines.jobs import summarise_error
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_json, write_text
 
@@ -110,18 +111,6 @@ def write_ceiling(path: Path, max_sp: float) -> None:
 def write_error(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
-
-
-def summarise_error(text: str) -> str:
-    """The last line of a traceback, without the module of the exception's class.
-
-    >>> summarise_error("Traceback …\\nfewpoint.errors.InputError: no frames\\n")
-    'InputError: no frames'
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
-    last = lines[-1].strip() if lines else "no reason given"
-    kind, colon, reason = last.partition(": ")
-    return f"{kind.rpartition('.')[2]}: {reason}" if colon and " " not in kind else last
 
 
 def _find_owner(path: Path, suite: str) -> str:

@@ -78,7 +78,7 @@ def show_standing() -> "Iterator[Callable[[Standing], None]]":
 
 def describe_end(standing: "Standing") -> str:
     """The job that has just ended, how long it took, and why it failed if it did."""
-    from fewpoint.bench.folder import summarise_error
+    from fewpoint.engines.jobs import summarise_error
 
     ended = standing.ended
     came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
@@ -87,17 +87,17 @@ def describe_end(standing: "Standing") -> str:
 
 def describe_rest(standing: "Standing") -> str:
     """Time left, and below it what has been running longest; fits into 80 columns."""
-    return "\n".join([_describe_pace(standing), *standing.running[:1]])
+    return "\n".join([describe_pace(standing), *standing.running[:1]])
 
 
 def _print_line(standing: "Standing") -> None:
     if standing.ended is None:
         return
-    line = f"[{standing.done}/{standing.total}] {describe_end(standing)} ({_describe_pace(standing)})"
+    line = f"[{standing.done}/{standing.total}] {describe_end(standing)} ({describe_pace(standing)})"
     print(line, file=sys.stderr, flush=True)
 
 
-def _describe_pace(standing: "Standing") -> str:
+def describe_pace(standing: "Standing") -> str:
     running = f"{len(standing.running)} running"
     if standing.seconds_left is None:
         return running

@@ -144,3 +144,15 @@ class Pace:
 
     def _mean(self, kind: str, every: float) -> float:
         return self._seconds[kind] / self._over[kind] if self._over[kind] else every
+
+
+def summarise_error(text: str) -> str:
+    """The last line of a traceback, without the module of the exception's class.
+
+    >>> summarise_error("Traceback …\\nfewpoint.errors.InputError: no frames\\n")
+    'InputError: no frames'
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    last = lines[-1].strip() if lines else "no reason given"
+    kind, colon, reason = last.partition(": ")
+    return f"{kind.rpartition('.')[2]}: {reason}" if colon and " " not in kind else last

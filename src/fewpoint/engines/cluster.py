@@ -1,6 +1,8 @@
 """Jobs on the machines of a Ray cluster. Ray places them; each runs in a process as on one machine."""
 
 import os
+import re
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from fewpoint.errors import SettingsError
 
 GIB = 2**30
 STARTED = "started"
+PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,7 @@ class RayEngine:
     """
 
     def __init__(self, address: str | None = None, jobs: int | None = None, needs: Needs = Needs()) -> None:
-        if (address or "").startswith("ray://"):
-            raise SettingsError(f"start on a machine of the cluster and give --address HOST:6379, got {address}")
+        check_address(address)
         self._ray = _import_ray()
         self._address, self._most, self._needs = address, jobs, needs
         self._tasks: dict[Any, _Task] = {}
@@ -112,6 +114,21 @@ class _Task:
 
     job: Job
     started: float | None = None
+
+
+def check_address(address: str | None) -> None:
+    """Raise SettingsError where nobody answers at HOST:PORT; Ray itself would try for minutes."""
+    if address in (None, "auto", "local"):
+        return
+    found = re.fullmatch(r"([\w.-]+):(\d+)", address)
+    if not found:
+        raise SettingsError(f"start on a machine of the cluster and give --address HOST:6379, got {address}")
+    try:
+        socket.create_connection((found[1], int(found[2])), PATIENCE_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise SettingsError(
+            f"no Ray cluster answers at {address} ({error}); start one with ray start, or correct --address"
+        ) from error
 
 
 def perform(work: str, order: dict[str, Any]) -> Iterator[str | tuple[str, bool]]:

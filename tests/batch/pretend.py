@@ -57,7 +57,7 @@ def segment_without_report(table: dict[str, Any]) -> None:
         def __call__(self, event):
             super().__call__(event)
             if isinstance(event, EpochFinished):
-                time.sleep(0.25)
+                time.sleep(0.4)
 
     pipeline.write_report = lambda *given: None
     worker.ItemListener = Slow

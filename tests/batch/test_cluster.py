@@ -24,9 +24,9 @@ from fewpoint.io.masks import read_masks
 from fewpoint.pipeline.run import run_task
 from synthetic import TINY
 
-ITEMS = 4
+ITEMS = 3
 # Enough epochs that there is time to be lost in the middle of them.
-SETTINGS = replace(TINY, phases=replace(TINY.phases, warmup_epochs=8))
+SETTINGS = replace(TINY, phases=replace(TINY.phases, warmup_epochs=5))
 DRIVER = """
 import sys
 from pathlib import Path
@@ -36,7 +36,7 @@ from fewpoint.batch import run
 from fewpoint.engines.cluster import RayEngine
 run.WORK = pretend.WITHOUT_REPORT
 study = Study(Path(sys.argv[1]))
-run.run_batch(study.check(), study.out.path, RayEngine(sys.argv[2]), lambda told: None, retries=2)
+run.run_batch(study.check(), study.out.path, RayEngine(sys.argv[2], jobs=2), lambda told: None, retries=2)
 """
 
 
@@ -59,10 +59,10 @@ def expected(tmp_path_factory) -> list[np.ndarray]:
 
 
 def is_learning(study: Study, name: str) -> bool:
-    """Whether an item is past its second epoch."""
+    """Whether an item has a checkpoint to go on from."""
     path = study.out.progress(name)
     progress = read_json(path) if path.exists() else {}
-    return progress.get("stage") == "learning" and progress["done"] >= 2
+    return progress.get("stage") == "learning" and progress["done"] >= 1
 
 
 class Misfortune:
@@ -132,9 +132,8 @@ def test_a_driver_that_is_killed_and_started_again_keeps_finished_work(cluster, 
     deadline = time.monotonic() + 120
 
     def list_finished() -> list[str]:
-        return [
-            name for name in ("case0", "case1", "case2", "case3") if (study.out.run(name) / "summary.json").exists()
-        ]
+        runs = study.out.path.glob("runs/*/manifest.json")
+        return [path.parent.name for path in runs if read_json(path)["state"] == "finished"]
 
     while not list_finished():
         assert driver.poll() is None and time.monotonic() < deadline
@@ -143,7 +142,7 @@ def test_a_driver_that_is_killed_and_started_again_keeps_finished_work(cluster, 
     driver.wait()
     before = set(list_finished())
     result = run_batch(study.check(), study.out.path, RayEngine(cluster.address), lambda told: None, retries=2)
-    assert 1 <= len(result.kept) < ITEMS and set(result.kept) <= before | set(list_finished())
+    assert before <= set(result.kept) and 1 <= len(result.kept) < ITEMS
     assert result.failures == ()
     for index, masks in enumerate(expected):
         assert np.array_equal(read_masks(study.out.run(f"case{index}")), masks)

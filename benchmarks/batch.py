@@ -24,8 +24,8 @@ from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.io.points import write_points
 from fewpoint.pipeline.config import FAST, as_table, override_from_text
 
-FRAMES, SIDE = 12, 96
-SHORTER = ["phases.warmup_epochs=6", "refinement.round_epochs=6"]
+FRAMES, SIDE = 8, 64
+SHORTER = ["phases.warmup_epochs=3", "refinement.round_epochs=3"]
 NOTHING = "builtins:len"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from fewpoint.errors import InputError
+from fewpoint.errors import FewpointError, InputError
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
@@ -69,13 +69,14 @@ def correlate(values: list[float], f1: list[float]) -> float:
 
 def correlate_within(cases: list[Case], figure: str) -> float:
     """The mean of the correlations within each kind, weighed by their cases; kinds of two cases say nothing."""
-    parts = []
+    correlations, counts = [], []
     for kind in sorted({case.kind for case in cases}):
         own = [case for case in cases if case.kind == kind and figure in case.figures]
         rho = correlate([case.figures[figure] for case in own], [case.f1 for case in own])
         if len(own) > 2 and np.isfinite(rho):
-            parts.append((rho, len(own)))
-    return float(np.average(*zip(*parts, strict=True))) if parts else float("nan")
+            correlations.append(rho)
+            counts.append(len(own))
+    return float(np.average(correlations, weights=counts)) if counts else float("nan")
 
 
 def find_share_of_worst(cases: list[Case]) -> float:
@@ -114,7 +115,10 @@ def main() -> None:
     options = parser.parse_args()
     first = options.inputs[0]
     is_bench = len(options.inputs) == 1 and "=" not in first
-    cases = read_bench(Path(first), options.method, options.bound) if is_bench else read_runs(options.inputs)
+    try:
+        cases = read_bench(Path(first), options.method, options.bound) if is_bench else read_runs(options.inputs)
+    except (FewpointError, OSError) as error:
+        raise SystemExit(str(error)) from error
     if not cases:
         raise SystemExit(f"{first} holds no results with health figures")
     print_table(cases)

@@ -2,8 +2,10 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from batch.conftest import TESTS
 from batch.studies import Study
 from cli.test_commands import WITHOUT_TORCH
 from fewpoint.batch import run as batch_run
+from fewpoint.batch.manifest import COLUMNS
 from fewpoint.io.masks import read_masks
 
 OPTIONS = ("--preset", "fast", "--device", "cpu")
@@ -104,6 +107,16 @@ def test_a_wrong_call_is_refused_before_anything_is_written(study, call, extra, 
     assert outcome.code == code
     assert words in outcome.err.splitlines()[-1]
     assert not study.out.path.exists()
+
+
+def test_the_page_lists_every_column_and_only_options_that_there_are(call):
+    text = (Path(TESTS).parent / "docs" / "how-to" / "batch.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", text, re.MULTILINE)) == COLUMNS
+    known = call("batch", "--help").out
+    commands = [line for line in text.splitlines() if line.startswith("fewpoint batch ")]
+    assert len(commands) == 4
+    for option in re.findall(r"--[a-z-]+", " ".join(commands)):
+        assert option in known, option
 
 
 def test_help_does_not_import_torch():

@@ -93,11 +93,18 @@ def _drain(engine, jobs) -> None:
 
 
 def _nothing(engine):
-    def perform(work, order):
+    def perform(work, order, on_gpu):
         yield "started"
         yield "", False
 
     return engine._ray.remote(num_returns="streaming", max_retries=0)(perform)
+
+
+def test_a_job_that_asks_for_no_gpu_sees_none(address, tmp_path):
+    path = tmp_path / "seen"
+    code = f"import os; open({str(path)!r}, 'w').write(repr(os.environ.get('CUDA_VISIBLE_DEVICES')))"
+    assert run(address, code)["job 0"].error == ""
+    assert path.read_text() == "''"
 
 
 def test_needs_limit_how_many_fit(address):

@@ -83,7 +83,7 @@ class RayEngine:
         return tuple(task.job.name for task in sorted(at_work, key=lambda task: task.started))
 
     def start(self, job: Job) -> None:
-        self._tasks[self._perform.remote(job.work, job.order)] = _Task(job)
+        self._tasks[self._perform.remote(job.work, job.order, self._needs.gpus > 0)] = _Task(job)
 
     def wait(self, seconds: float) -> list[Outcome]:
         streams = list(self._tasks)
@@ -131,15 +131,20 @@ def check_address(address: str | None) -> None:
         ) from error
 
 
-def perform(work: str, order: dict[str, Any]) -> Iterator[str | tuple[str, bool]]:
-    """On a machine of the cluster: say that it starts, run the process, say how it ended."""
+def perform(work: str, order: dict[str, Any], on_gpu: bool) -> Iterator[str | tuple[str, bool]]:
+    """On a machine of the cluster: say that it starts, run the process, say how it ended.
+
+    Ray shows a job the GPUs that it asked for; one that asked for none shall see none.
+    """
     yield STARTED
-    process = WorkerProcess(work, order, {"OMP_WAIT_POLICY": "PASSIVE", **os.environ})
+    hidden = {} if on_gpu else {"CUDA_VISIBLE_DEVICES": ""}
+    process = WorkerProcess(work, order, {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **hidden})
     process.wait()
     yield process.collect()
 
 
 def _import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that is started here sends nothing home
     try:
         return import_module("ray")
     except ImportError as error:

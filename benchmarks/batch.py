@@ -25,7 +25,7 @@ from fewpoint.io.points import write_points
 from fewpoint.pipeline.config import FAST, as_table, override_from_text
 
 FRAMES, SIDE = 8, 64
-SHORTER = ["phases.warmup_epochs=3", "refinement.round_epochs=3"]
+SHORTER = ["phases.warmup_epochs=3", "refinement.round_epochs=3", "training.frames_per_epoch=16"]
 NOTHING = "builtins:len"
 
 

@@ -55,7 +55,10 @@ class BatchFolder:
 
     def clean(self, name: str) -> None:
         """Remove what killed writes of an item left behind."""
-        for leftover in [*self.run(name).rglob(f"*{PARTIAL_SUFFIX}"), *self.progress(name).parent.glob(f"{name}.*")]:
+        progress = self.progress(name)
+        progress.unlink(missing_ok=True)
+        in_progress = progress.parent.glob(f"{progress.name}.*{PARTIAL_SUFFIX}")
+        for leftover in [*self.run(name).rglob(f"*{PARTIAL_SUFFIX}"), *in_progress]:
             remove(leftover)
 
 
@@ -91,13 +94,13 @@ def is_batch(path: Path) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process works in the folder of a batch now."""
+    """Whether a process works in the folder of a batch now; taken for granted where one may not look."""
     import filelock
 
     lock = filelock.FileLock(path / LOCK_FILE)
     try:
         lock.acquire(blocking=False)
-    except filelock.Timeout:
+    except (filelock.Timeout, OSError):
         return True
     lock.release()
     return False

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def build_item(row: Row, defaults: Defaults) -> Item:
         name=_name(values, path),
         input=str(path),
         points=str(_find_points(row, path)),
-        settings=as_table(_choose_settings(row, defaults)),
+        settings=_share_table(_choose_settings(row, defaults)),
         max_fraction=_read_number(values, "max_fraction", float),
         largest_box=_read_numbers(values, "largest_box", 5),
         seed=_read_number(values, "seed", int) or 0,
@@ -158,6 +159,12 @@ def _choose_settings(row: Row, defaults: Defaults) -> Settings:
     if own.lower().endswith(".toml") and "=" not in own:
         return override_from_toml(settings, row.find(own))
     return override_from_text(settings, [part for part in own.split(";") if part.strip()])
+
+
+@lru_cache(maxsize=64)
+def _share_table(settings: Settings) -> dict[str, dict[str, Any]]:
+    """One table for all items of the same settings, for a study may have ten thousand."""
+    return as_table(settings)
 
 
 def _read_number(values: dict[str, str], column: str, kind: type) -> Any:

@@ -50,12 +50,13 @@ class ItemListener:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._written = self._said = 0.0
+        self._stage = StageStarted("reading")
         self.tell("reading", 0, 0)
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
-            self.tell(event.stage, 0, event.steps)
             self._stage = event
+            self.tell(event.stage, 0, event.steps)
         elif isinstance(event, StageProgress):
             self.tell(event.stage, event.done, self._stage.steps)
         elif isinstance(event, StepsTaken):

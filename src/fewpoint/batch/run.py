@@ -144,7 +144,7 @@ class Recorder:
     def _fail(self, outcome: Outcome, state: State) -> None:
         """A word in the log, for a worker that was killed could not say it itself."""
         name, reason = outcome.job.name, summarise_error(outcome.error)
-        self._folder.progress(name).unlink(missing_ok=True)
+        self._folder.clean(name)
         with open(self._folder.log(name), "a", encoding="utf-8") as log:
             log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} attempt {outcome.attempt} failed: {reason}\n")
         self._change(name, state=state, attempts=outcome.attempt, error=reason)

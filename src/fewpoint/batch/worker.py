@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ class ItemOrder:
     log: str
 
     def as_table(self) -> dict[str, Any]:
-        return asdict(self)
+        """Plain values; those of the settings are shared between items, for a study may have ten thousand."""
+        return {**vars(self), "item": vars(self.item)}
 
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> "ItemOrder":

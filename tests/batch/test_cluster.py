@@ -39,6 +39,8 @@ study = Study(Path(sys.argv[1]))
 run.run_batch(study.check(), study.out.path, RayEngine(sys.argv[2], jobs=2), lambda told: None, retries=2)
 """
 
+pytestmark = pytest.mark.ray
+
 
 @pytest.fixture(scope="module")
 def cluster():

@@ -13,6 +13,8 @@ from fewpoint.engines.cluster import Needs, RayEngine
 from fewpoint.engines.jobs import run_jobs
 from fewpoint.errors import SettingsError
 
+pytestmark = pytest.mark.ray
+
 
 @pytest.fixture(scope="module")
 def address():

@@ -27,7 +27,7 @@ def test_a_result_without_doubt_has_a_health_of_one(sound):
     assert health.stopped is None
     others = [getattr(health, name) for name in FIGURES if name not in ("score", "steadiness", "stopped")]
     assert others == [1.0] * 8
-    assert health.score == pytest.approx((8 + 0.75) / 9)
+    assert health.score == 1.0
 
 
 def test_clicks_that_only_force_puts_into_the_mask_are_told(sound):
@@ -79,6 +79,12 @@ def test_whether_the_stopping_rule_held_is_told_where_there_is_one(sound, histor
     segmentation, points = sound
     learnt = replace(segmentation, history=history(6, 5, stopped=stopped))
     assert measure_health(learnt, points).stopped == figure
+
+
+def test_the_score_is_the_mean_of_the_figures_that_tell_most(sound):
+    segmentation, points = sound
+    apart = replace(segmentation.priors, deviation=0.5 * segmentation.priors.mean)
+    assert measure_health(replace(segmentation, priors=apart), points).score == pytest.approx(4.5 / 5)
 
 
 def test_every_figure_has_words():

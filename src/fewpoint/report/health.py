@@ -14,7 +14,7 @@ SURE = 0.5
 class Health:
     """Figures in [0, 1], 1 the best; None where there is nothing to tell.
 
-    score: the mean of the others, over those that are there.
+    score: the mean of those of SCORED that are there.
     certainty: 1 - the mean uncertainty of the frames, see rank_frames.
     clicks_inside: share of the clicks where the network itself says object, before clicks are forced into the mask.
     step_agreement: Dice of the masks and of what the network says, 0.5 or above: how much the last step changed.
@@ -41,6 +41,9 @@ class Health:
 
 
 FIGURES = tuple(field.name for field in fields(Health))
+
+# The others are 1 unless something is badly wrong, and would only make all scores alike.
+SCORED = ("certainty", "clicks_inside", "step_agreement", "prior_agreement", "network_agreement")
 
 # What a person reads.
 WORDS = {
@@ -72,7 +75,7 @@ def measure_health(result: Segmentation, points: PointSet) -> Health:
         "connected": _measure_connected(result.masks, points),
         "stopped": _find_stop(result),
     }
-    known = [value for value in figures.values() if value is not None]
+    known = [figures[name] for name in SCORED if figures[name] is not None]
     return Health(score=sum(known) / len(known), **figures)
 
 

@@ -15,7 +15,7 @@ from fewpoint.report.figures import (
     draw_stopping_curves,
     draw_training_curves,
 )
-from fewpoint.report.health import WORDS, Health
+from fewpoint.report.health import SCORED, WORDS, Health
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_jpeg
 from fewpoint.report.pages import load_template
@@ -62,6 +62,7 @@ def render_report(content: ReportContent) -> str:
         ranking=ranking,
         listed=LISTED,
         health=list_health(content.health),
+        scored=[WORDS[name] for name in SCORED],
         figures=_draw_figures(content),
         timings=measure_timings(content.timings),
         volume_ml=measure_volume_ml(content.segmentation),

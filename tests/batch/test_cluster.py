@@ -13,10 +13,13 @@ import pytest
 
 from batch import pretend
 from batch.studies import Study
+from bench.datasets import Dataset
 from clusters import start_cluster
 from fewpoint.batch import run as batch_run
 from fewpoint.batch.items import read_task
 from fewpoint.batch.run import run_batch
+from fewpoint.bench.run import run_suite
+from fewpoint.bench.suite import read_suite
 from fewpoint.core import Message
 from fewpoint.engines.cluster import RayEngine
 from fewpoint.io.atomic import read_json
@@ -148,3 +151,12 @@ def test_a_driver_that_is_killed_and_started_again_keeps_finished_work(cluster, 
     assert result.failures == ()
     for index, masks in enumerate(expected):
         assert np.array_equal(read_masks(study.out.run(f"case{index}")), masks)
+
+
+def test_a_suite_of_the_bench_runs_on_the_same_engine(cluster, tmp_path, monkeypatch):
+    monkeypatch.delenv("FEWPOINT_DATA", raising=False)
+    dataset = Dataset.make(tmp_path)
+    suite = read_suite(dataset.write_suite('sequences = ["ball/first"]'))
+    result = run_suite(suite, tmp_path / "out", lambda standing: None, engine=RayEngine(cluster.address))
+    assert result.failures == ()
+    assert [(row.method, row.delta is not None) for row in result.rows] == [("all-positive", True), ("half-disc", True)]

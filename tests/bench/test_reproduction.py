@@ -16,6 +16,7 @@ from fewpoint.bench.records import Course
 from fewpoint.bench.reproduction import TARGETS, Plan, reproduce
 from fewpoint.bench.run import run_suite
 from fewpoint.bench.suite import read_suite
+from fewpoint.engines.processes import LocalEngine
 from fewpoint.errors import InputError, SettingsError
 from fewpoint.io.atomic import read_json
 from fewpoint.pipeline.config import as_table
@@ -25,7 +26,7 @@ CHANGES = tuple((f"{part}.{key}", value) for part, values in as_table(TINY).item
 
 
 def make_again(plan: Plan, dataset: Dataset, *targets: str) -> reproduction.Reproduction:
-    return reproduce(plan, targets, dataset.folder / "out", lambda standing: None, workers=2, device="cpu")
+    return reproduce(plan, targets, dataset.folder / "out", lambda standing: None, engine=LocalEngine(2), device="cpu")
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_one_call_makes_everything_and_the_next_runs_nothing(dataset, plan):
 def test_cells_of_a_suite_are_used_and_its_folder_stays_its_own(dataset, plan, monkeypatch):
     """Only methods without settings here, so that the suite's settings are those of the plan."""
     suite = read_suite(dataset.write_suite(methods=("half-disc", "random-walker")))
-    run_suite(suite, dataset.folder / "out", lambda standing: None, workers=2, device="cpu")
+    run_suite(suite, dataset.folder / "out", lambda standing: None, engine=LocalEngine(2), device="cpu")
     before = {path: path.stat().st_mtime_ns for path in (dataset.folder / "out" / "cells").rglob("*")}
     monkeypatch.setattr(Plan, "table_1", lambda self: (*self._all("half-disc"), *self._all("random-walker")))
     assert make_again(plan, dataset, "table1").failures == ()

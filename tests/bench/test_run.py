@@ -16,8 +16,10 @@ from fewpoint.baselines.trivial import draw_discs
 from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.run import BenchResult, run_suite
 from fewpoint.bench.suite import read_suite
-from fewpoint.bench.worker import COMMAND, CellOrder, write_order
+from fewpoint.bench.worker import WORK, CellOrder, write_order
 from fewpoint.core import AreaBound, EpochPredicted, SuperpixelsReady
+from fewpoint.engines.processes import LocalEngine
+from fewpoint.engines.worker import COMMAND, write_line
 from fewpoint.errors import RunConflictError, SettingsError
 from fewpoint.evaluation import largest_box, paper_bound, prior_error, score_ceiling, score_masks
 from fewpoint.io.atomic import read_json, write_json
@@ -34,7 +36,9 @@ from synthetic import TINY
 def run(dataset: Dataset, text: str = "", **options) -> BenchResult:
     methods = options.pop("suite_methods", ("all-positive", "half-disc"))
     suite = read_suite(dataset.write_suite(text, methods))
-    return run_suite(suite, dataset.folder / "out", lambda standing: None, workers=2, device="cpu", **options)
+    return run_suite(
+        suite, dataset.folder / "out", lambda standing: None, engine=LocalEngine(2), device="cpu", **options
+    )
 
 
 def read_results(dataset: Dataset) -> list[dict[str, str]]:
@@ -68,6 +72,9 @@ def test_a_row_holds_the_scores_of_its_cell(dataset):
     assert float(row["max_sp"]) == ceiling.f1
     assert float(row["delta"]) == score.f1 - ceiling.f1
     assert (row["seed"], row["variant"], row["points"], row["bound"]) == ("0", "plain", "2dlocs", "eta")
+    found = np.unique(np.nonzero(draw_discs(phantom.points, bound.fraction / 2, phantom.truth.shape))[0])
+    assert float(row["health_found"]) == len(found) / len(phantom.truth)
+    assert 0 < float(row["health_score"]) <= 1 and row["health_stopped"] == ""
     assert 20 < float(row["memory_mb"]) < 2000 and float(row["time_s"]) > 0
     assert (row["cuda_mb"], row["settings_hash"], row["error"]) == ("", "", "")
     assert {row[name] for name in ("stop_epoch", "stop_f1", "best_f1", "best_epoch", "best_prior_mae")} == {""}
@@ -275,7 +282,7 @@ def test_a_worker_leaves_when_whoever_gave_its_order_is_gone(dataset):
     paths = (dataset.root / "ball/first" / name for name in ("input-frames", "ground_truth-frames", "2dlocs.csv"))
     order = CellOrder(*map(str, paths), "half-disc", [], "eta", 0, "cpu", str(dataset.folder))
     worker = subprocess.Popen(COMMAND, stdin=subprocess.PIPE)
-    worker.communicate(json.dumps(write_order(order)).encode() + b"\n", timeout=60)
+    worker.communicate(write_line(WORK, write_order(order)), timeout=60)
     assert worker.returncode == 1
     assert not (dataset.folder / "result.json").exists()
 

@@ -19,7 +19,16 @@ from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictErr
 from fewpoint.io import runs
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
-from fewpoint.io.runs import RunFolder, RunIdentity, load_probabilities, save_segmentation, write_result
+from fewpoint.io.runs import (
+    FoundRun,
+    RunFolder,
+    RunIdentity,
+    discard_other_run,
+    find_run,
+    load_probabilities,
+    save_segmentation,
+    write_result,
+)
 from fewpoint.io.tables import read_history_records, read_priors
 
 IDENTITY = RunIdentity("0.1.0", "fewpoint", "5e9", "901", "0.1", "5e7", 3)
@@ -284,3 +293,30 @@ def test_a_later_start_that_is_refused_leaves_what_the_first_has(tmp_path):
     with pytest.raises(DeviceError), RunFolder.open(tmp_path / "run", IDENTITY):
         raise DeviceError("no")
     assert snapshot(tmp_path) == before
+
+
+def test_a_run_is_found_with_its_state_and_what_differs(tmp_path):
+    assert find_run(tmp_path / "run", IDENTITY) is None
+    with RunFolder.open(tmp_path / "run", IDENTITY) as run:
+        assert find_run(tmp_path / "run", IDENTITY) == FoundRun(False, ())
+        run.write_manifest("finished", {})
+    assert find_run(tmp_path / "run", replace(IDENTITY, seed=4)) == FoundRun(True, ("seed (3, now 4)",))
+
+
+def test_only_a_run_of_another_identity_is_discarded(tmp_path):
+    with RunFolder.open(tmp_path / "run", IDENTITY):
+        pass
+    discard_other_run(tmp_path / "run", IDENTITY)
+    assert (tmp_path / "run" / "manifest.json").exists()
+    discard_other_run(tmp_path / "run", replace(IDENTITY, seed=4))
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    discard_other_run(tmp_path / "mine", IDENTITY)
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+
+
+def test_a_run_that_a_process_works_in_is_not_discarded(tmp_path, holder):
+    with pytest.raises(RunConflictError, match="another process works in"):
+        discard_other_run(tmp_path / "run", replace(IDENTITY, seed=4))
+    assert (tmp_path / "run" / "manifest.json").exists()

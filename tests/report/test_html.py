@@ -9,7 +9,8 @@ import pytest
 
 from fewpoint.core import ImageSequence
 from fewpoint.report import ReportContent, StoppingRule, render_report
-from fewpoint.report.html import summarise
+from fewpoint.report.health import WORDS, measure_health
+from fewpoint.report.html import list_health, summarise
 
 SECTIONS = ("summary", "montage", "frames", "priors", "stopping", "training", "timings", "settings")
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -161,3 +162,16 @@ def test_the_summary_leaves_empty_frames_out_of_the_mean(content):
     assert (summary.frames, summary.masked_frames, summary.clicked_frames) == (5, 4, 1)
     assert summary.mean_share == summary.largest_share == 120 / 1920
     assert summary.largest_frame == "frame 0"
+
+
+def test_health_stands_in_the_page_worst_figure_first_where_it_was_measured(content):
+    plain = content()
+    assert 'id="health"' not in render_report(plain)
+    health = measure_health(plain.segmentation, plain.points)
+    page = Outline(render_report(replace(plain, health=health)))
+    shown = [words for words, _ in list_health(health)]
+    assert set(shown) == set(WORDS.values()) - {WORDS["stopped"]}
+    table = page.text[page.text.index("does not say how good masks are") :]
+    assert sorted(shown, key=table.index) == shown
+    assert [value for _, value in list_health(health)] == sorted(value for _, value in list_health(health))
+    assert page.open == [] and f"{health.score:.2f}" in page.text

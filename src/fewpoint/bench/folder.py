@@ -8,13 +8,14 @@ results.csv, tables.md, tables.tex, report.html
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from fewpoint.bench.cells import Cell, hash_values, make_slug
 from fewpoint.bench.records import RECORD_FILE
 from fewpoint.bench.results import Measurement, Row
 from fewpoint.bench.sequences import BenchSequence
+from fewpoint.engines.jobs import summarise_error
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_json, write_text
 
@@ -62,10 +63,10 @@ class BenchFolder:
             "key": cell.key,
         }
         if self.result(cell).exists():
-            measured = Measurement(**read_json(self.result(cell)))
+            measured = Measurement.from_table(read_json(self.result(cell)))
             ceiling = read_ceiling(self.ceiling(cell.sequence))
             delta = None if ceiling is None else measured.f1 - ceiling
-            return Row(**known, **asdict(measured), max_sp=ceiling, delta=delta)
+            return Row(**known, **vars(measured), max_sp=ceiling, delta=delta)
         if self.cell_error(cell).exists():
             return Row(**known, error=summarise_error(self.cell_error(cell).read_text(encoding="utf-8")))
         return None
@@ -110,18 +111,6 @@ def write_ceiling(path: Path, max_sp: float) -> None:
 def write_error(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
-
-
-def summarise_error(text: str) -> str:
-    """The last line of a traceback, without the module of the exception's class.
-
-    >>> summarise_error("Traceback …\\nfewpoint.errors.InputError: no frames\\n")
-    'InputError: no frames'
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
-    last = lines[-1].strip() if lines else "no reason given"
-    kind, colon, reason = last.partition(": ")
-    return f"{kind.rpartition('.')[2]}: {reason}" if colon and " " not in kind else last
 
 
 def _find_owner(path: Path, suite: str) -> str:

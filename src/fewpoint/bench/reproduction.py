@@ -1,6 +1,6 @@
 """The paper's tables and figures, made anew: which cells each needs, and what is made of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from fewpoint.bench import paper_figures, paper_tables
 from fewpoint.bench.cells import Cell
 from fewpoint.bench.folder import BenchFolder, open_folder
 from fewpoint.bench.methods import Changes, check_change, check_method
-from fewpoint.bench.processes import Outcome, Standing, run_jobs
 from fewpoint.bench.results import Row, write_rows
 from fewpoint.bench.run import keeping_errors, plan_jobs
 from fewpoint.bench.sequences import DatasetSequence, find_sequences
 from fewpoint.bench.suite import Variant
-from fewpoint.bench.worker import COMMAND
+from fewpoint.engines.jobs import Engine, Listener, Outcome, run_jobs
+from fewpoint.engines.processes import LocalEngine
 from fewpoint.errors import InputError
 
 SUITE = "reproduce"
@@ -116,9 +116,9 @@ def reproduce(
     plan: Plan,
     targets: Iterable[str],
     out: Path,
-    listener: Callable[[Standing], None],
+    listener: Listener,
     *,
-    workers: int = 1,
+    engine: Engine | None = None,
     device: str = "auto",
 ) -> Reproduction:
     """Run the cells that are not finished, and make tables and figures of those that are.
@@ -132,7 +132,7 @@ def reproduce(
         sequences = dict.fromkeys(cell.sequence for cell in cells)
         jobs = plan_jobs(sequences, missing, folder, device)
         try:
-            outcomes = run_jobs(jobs, workers, COMMAND, keeping_errors(listener))
+            outcomes = run_jobs(jobs, engine or LocalEngine(), keeping_errors(listener))
         finally:  # also on Ctrl-C, so that what is finished can be read
             written = [path for target in targets for path in make(target, plan, folder)]
             write_rows(folder.collect(cells), folder.path / "paper" / "results.csv")

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from fewpoint.io.atomic import write_text
+from fewpoint.report.health import FIGURES, Health
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Measurement:
     after it. best_f1, best_epoch, best_prior_mae: the same F1 of the epoch where it is largest, and the error of that
     epoch's priors. time_s: seconds of the method alone.
     memory_mb, cuda_mb: largest memory of the process, reading and scoring included, and on the GPU, in MiB.
+    health: what is told without the truth.
     """
 
     bound_fraction: float
@@ -41,13 +44,20 @@ class Measurement:
     best_f1: float | None = None
     best_epoch: int | None = None
     best_prior_mae: float | None = None
+    health: Health | None = None
+
+    @classmethod
+    def from_table(cls, table: dict[str, Any]) -> "Measurement":
+        """What asdict made plain values of; those of earlier versions have no health."""
+        health = table.get("health")
+        return cls(**{**table, "health": None if health is None else Health(**health)})
 
 
 @dataclass(frozen=True)
 class Row:
     """A cell with what came of it, a column a field; a cell that failed has an error and no figures.
 
-    max_sp: F1 of the best superpixels of the sequence. delta: f1 - max_sp. error: one line.
+    max_sp: F1 of the best superpixels of the sequence. delta: f1 - max_sp. health: a column a figure. error: one line.
     """
 
     method: str
@@ -77,6 +87,7 @@ class Row:
     time_s: float | None = None
     memory_mb: float | None = None
     cuda_mb: float | None = None
+    health: Health | None = None
     settings_hash: str = ""
     key: str = ""
     error: str = ""
@@ -93,9 +104,13 @@ class Row:
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> None:
-    """Write a CSV, a row a cell; what is not known stays empty."""
+    """Write a CSV, a row a cell, health_FIGURE for each figure of health; what is not known stays empty."""
     stream = StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(entry.name for entry in fields(Row))
-    writer.writerows(asdict(row).values() for row in rows)
+    names = [entry.name for entry in fields(Row) if entry.name != "health"]
+    columns = [*names, *(f"health_{figure}" for figure in FIGURES)]
+    writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        figures = {} if row.health is None else asdict(row.health)
+        writer.writerow({**asdict(row), **{f"health_{figure}": value for figure, value in figures.items()}})
     write_text(path, stream.getvalue())

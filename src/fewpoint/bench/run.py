@@ -1,6 +1,6 @@
 """A suite from its file to tables, cell by cell, taken up where it was left."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +9,13 @@ from fewpoint.bench.cells import Cell, plan_cells
 from fewpoint.bench.folder import BenchFolder, open_folder, write_error
 from fewpoint.bench.methods import check_method
 from fewpoint.bench.page import render_page
-from fewpoint.bench.processes import Job, Outcome, Standing, run_jobs
 from fewpoint.bench.results import Row, write_rows
 from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite
 from fewpoint.bench.tables import CEILING, build_tables, to_latex, to_markdown
-from fewpoint.bench.worker import COMMAND, CeilingOrder, CellOrder, write_order
+from fewpoint.bench.worker import WORK, CeilingOrder, CellOrder, write_order
+from fewpoint.engines.jobs import Engine, Job, Listener, Outcome, Standing, run_jobs
+from fewpoint.engines.processes import LocalEngine
 from fewpoint.io.atomic import write_text
 
 
@@ -32,15 +33,16 @@ class BenchResult:
 def run_suite(
     suite: Suite,
     out: Path,
-    listener: Callable[[Standing], None],
+    listener: Listener,
     *,
     methods: tuple[str, ...] = (),
-    workers: int = 1,
+    engine: Engine | None = None,
     device: str = "auto",
 ) -> BenchResult:
     """Run what is not finished yet, each cell in a process of its own, and write results, tables and page.
 
     methods: only these are run, those of the suite where there are none; tables show the suite's and these.
+    engine: where cells are run; one after the other on this machine where it is None.
     """
     for method in methods:
         check_method(method)
@@ -49,7 +51,7 @@ def run_suite(
         jobs = plan_jobs(suite.sequences, wanted, folder, device)
         cells = plan_cells(suite, tuple(dict.fromkeys((*suite.methods, *methods))))
         try:
-            outcomes = run_jobs(jobs, workers, COMMAND, keeping_errors(listener))
+            outcomes = run_jobs(jobs, engine or LocalEngine(), keeping_errors(listener))
         finally:  # also on Ctrl-C, so that what is finished can be read
             rows = folder.collect(cells)
             write_tables(rows, folder)
@@ -79,7 +81,9 @@ def write_tables(rows: Iterable[Row], folder: BenchFolder) -> None:
 def _order_ceiling(sequence: BenchSequence, folder: BenchFolder) -> Job:
     out = folder.ceiling(sequence)
     order = CeilingOrder(str(sequence.input), str(sequence.truth), str(out))
-    return Job(f"{CEILING} {sequence.type}/{sequence.name}", CEILING, write_order(order), out.with_suffix(".error.txt"))
+    return Job(
+        f"{CEILING} {sequence.type}/{sequence.name}", CEILING, WORK, write_order(order), out.with_suffix(".error.txt")
+    )
 
 
 def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
@@ -96,10 +100,10 @@ def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
     )
     details = f"{cell.variant.name}, {cell.points}, {cell.bound}, seed {cell.seed}"
     name = f"{cell.method} {cell.sequence.type}/{cell.sequence.name} ({details})"
-    return Job(name, f"{cell.method} {cell.variant.name}", write_order(order), folder.cell_error(cell))
+    return Job(name, f"{cell.method} {cell.variant.name}", WORK, write_order(order), folder.cell_error(cell))
 
 
-def keeping_errors(listener: Callable[[Standing], None]) -> Callable[[Standing], None]:
+def keeping_errors(listener: Listener) -> Listener:
     """Write down why a job failed, or forget why it failed before, then tell the listener."""
 
     def listen(standing: Standing) -> None:

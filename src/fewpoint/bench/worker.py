@@ -1,12 +1,9 @@
-"""One piece of work in a process of its own: `python -m fewpoint.bench.worker`, its order as JSON on standard input."""
+"""One piece of work, done in a process of its own."""
 
-import json
-import os
-import sys
-import threading
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +22,9 @@ from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
 from fewpoint.io.points import read_points
 from fewpoint.pipeline.config import override
+from fewpoint.report.health import measure_health
 
-COMMAND = (sys.executable, "-m", "fewpoint.bench.worker")
+WORK = "fewpoint.bench.worker:perform"
 RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
 
 
@@ -73,15 +71,14 @@ class Case:
 ORDERS = {order.__name__: order for order in (CellOrder, CeilingOrder)}
 
 
-def write_order(order: CellOrder | CeilingOrder) -> dict:
+def write_order(order: CellOrder | CeilingOrder) -> dict[str, Any]:
     """The order as plain values."""
     return {"order": type(order).__name__, **asdict(order)}
 
 
-def main() -> None:
-    values = json.loads(sys.stdin.readline())
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    order = ORDERS[values.pop("order")](**values)
+def perform(values: dict[str, Any]) -> None:
+    """Do what an order says that write_order wrote."""
+    order = ORDERS[values["order"]](**{name: value for name, value in values.items() if name != "order"})
     run_cell(order) if isinstance(order, CellOrder) else measure_ceiling(order)
 
 
@@ -93,6 +90,7 @@ def run_cell(order: CellOrder) -> None:
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
+    measurement = replace(measurement, health=measure_health(result, case.points))
     untracked = leave_out_last_step(order, result, case, epochs.superpixels)
     if untracked is not None:
         measurement = _add_untracked(measurement, untracked, case.truth)
@@ -187,14 +185,3 @@ def _write_montage(path: Path, case: Case, result: Segmentation) -> None:
 
     picture = encode_png(draw_montage(case.sequence, case.points, result, reference=case.truth))
     write_atomically(path, lambda stream: stream.write(picture))
-
-
-def _leave_with_parent() -> None:
-    """End this process when standard input closes: whoever gave the order is gone."""
-    while os.read(0, 1):
-        pass
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

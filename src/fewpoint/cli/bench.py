@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
 from fewpoint.cli.segment import Device, DeviceName
 from fewpoint.errors import FewpointError
 
 if TYPE_CHECKING:
-    from fewpoint.bench.processes import Standing
     from fewpoint.bench.run import BenchResult
+    from fewpoint.engines.jobs import Standing
 
 MOST_NAMED = 3
 
@@ -26,14 +27,16 @@ OutPath = Annotated[
 Methods = Annotated[
     str | None, typer.Option("--methods", metavar="A,B", help="Run only these methods, not all of the suite.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Cells to run at once, a process each.")]
 
 
-def bench_command(
+def bench_command(  # noqa: PLR0913 - one argument an option
     suite_path: SuitePath,
     out: OutPath,
     methods: Methods = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    gpus_per_job: GpusPerJob = 0.0,
+    engine: EngineChoice = EngineName.LOCAL,
+    address: Address = None,
     device: Device = DeviceName.AUTO,
 ) -> None:
     """Score methods on the sequences of SUITE.toml.
@@ -46,8 +49,9 @@ def bench_command(
 
     suite = read_suite(suite_path)
     chosen = tuple(dict.fromkeys(name.strip() for name in (methods or "").split(",") if name.strip()))
+    chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     with show_standing() as listener:
-        result = run_suite(suite, out, listener, methods=chosen, workers=jobs, device=device)
+        result = run_suite(suite, out, listener, methods=chosen, engine=chosen_engine, device=device)
     _tell(result, out)
 
 
@@ -74,7 +78,7 @@ def show_standing() -> "Iterator[Callable[[Standing], None]]":
 
 def describe_end(standing: "Standing") -> str:
     """The job that has just ended, how long it took, and why it failed if it did."""
-    from fewpoint.bench.folder import summarise_error
+    from fewpoint.engines.jobs import summarise_error
 
     ended = standing.ended
     came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
@@ -83,17 +87,17 @@ def describe_end(standing: "Standing") -> str:
 
 def describe_rest(standing: "Standing") -> str:
     """Time left, and below it what has been running longest; fits into 80 columns."""
-    return "\n".join([_describe_pace(standing), *standing.running[:1]])
+    return "\n".join([describe_pace(standing), *standing.running[:1]])
 
 
 def _print_line(standing: "Standing") -> None:
     if standing.ended is None:
         return
-    line = f"[{standing.done}/{standing.total}] {describe_end(standing)} ({_describe_pace(standing)})"
+    line = f"[{standing.done}/{standing.total}] {describe_end(standing)} ({describe_pace(standing)})"
     print(line, file=sys.stderr, flush=True)
 
 
-def _describe_pace(standing: "Standing") -> str:
+def describe_pace(standing: "Standing") -> str:
     running = f"{len(standing.running)} running"
     if standing.seconds_left is None:
         return running

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from fewpoint.io.formats import Outputs
 
 if TYPE_CHECKING:
     from fewpoint.io.runs import RunFolder, RunIdentity
+    from fewpoint.report.health import Health
 
 STAGE = "segmentation"
 
@@ -90,6 +91,7 @@ def run_competitor(task: CompetitorTask, folder: "RunFolder", listener: Listener
     from fewpoint.io.runs import load_result, write_result
     from fewpoint.pipeline.exports import write_film, write_missing
     from fewpoint.pipeline.summary import SUMMARY_FILE, summarise
+    from fewpoint.report.health import measure_health
 
     if folder.finished:
         write_missing(task.sequence, load_result(folder.path), task.outputs, folder.path)
@@ -101,11 +103,12 @@ def run_competitor(task: CompetitorTask, folder: "RunFolder", listener: Listener
     result = method.segment(task.sequence, task.points, task.bound, seed=task.seed)
     seconds = {STAGE: time.perf_counter() - started}
     listener(StageFinished(STAGE, seconds[STAGE]))
-    summary = summarise(result)
+    health = measure_health(result, task.points)
+    summary = {**summarise(result), "health": asdict(health)}
     write_result(result, folder.path, task.outputs)
     if task.outputs.film:
         write_film(task.sequence, result, folder.path)
-    _write_report(task, result, folder.path, seconds)
+    _write_report(task, result, folder.path, seconds, health)
     peak = measure_peak()
     costs = {"seconds": seconds, "memory_mb": peak.process_mb, "cuda_mb": peak.cuda_mb, "time_limit": ""}
     write_json(folder.path / SUMMARY_FILE, {**summary, **costs})
@@ -120,7 +123,9 @@ def run_competitor(task: CompetitorTask, folder: "RunFolder", listener: Listener
     )
 
 
-def _write_report(task: CompetitorTask, result: Segmentation, folder: Path, seconds: dict[str, float]) -> None:
+def _write_report(
+    task: CompetitorTask, result: Segmentation, folder: Path, seconds: dict[str, float], health: "Health"
+) -> None:
     """Write overlay.png and report.html."""
     from fewpoint.io.atomic import write_atomically, write_text
     from fewpoint.pipeline.summary import find_warnings
@@ -144,6 +149,7 @@ def _write_report(task: CompetitorTask, result: Segmentation, folder: Path, seco
             "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
         },
         warnings=find_warnings(result),
+        health=health,
     )
     write_text(folder / "report.html", render_report(content))
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.cli.bench import Jobs, show_standing
+from fewpoint.cli.bench import show_standing
+from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
 from fewpoint.cli.segment import Assignments, Device, DeviceName, Seed
 from fewpoint.errors import FewpointError
 
@@ -41,7 +42,10 @@ def reproduce_command(  # noqa: PLR0913 - one argument an option
     ours: Ours = "fast",
     seed: Seed = 0,
     assignments: Assignments = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    gpus_per_job: GpusPerJob = 0.0,
+    engine: EngineChoice = EngineName.LOCAL,
+    address: Address = None,
     device: Device = DeviceName.AUTO,
 ) -> None:
     """Make a table or figure of the paper from the sequences below ROOT.
@@ -53,8 +57,9 @@ def reproduce_command(  # noqa: PLR0913 - one argument an option
     changes = tuple(_parse(assignment) for assignment in assignments or [])
     plan = Plan.find(data, ours, seed, changes)
     targets = TARGETS if target == TargetName.ALL else (target.value,)
+    chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     with show_standing() as listener:
-        result = reproduce(plan, targets, out, listener, workers=jobs, device=device)
+        result = reproduce(plan, targets, out, listener, engine=chosen_engine, device=device)
     _tell(result)
 
 

@@ -10,6 +10,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "dicom": ("pydicom", "highdicom"),
     "video": ("av",),
     "zarr": ("zarr",),
+    "ray": ("ray",),
     "sam": ("onnx", "onnxruntime"),
 }
 

@@ -161,6 +161,34 @@ class RunFolder:
         self.close()
 
 
+@dataclass(frozen=True)
+class FoundRun:
+    """A run that a folder holds. differences: in what it is not the one asked for, in words."""
+
+    finished: bool
+    differences: tuple[str, ...]
+
+
+def find_run(path: Path, identity: RunIdentity) -> FoundRun | None:
+    """What a folder holds, beside a run of this identity; None where it holds no run."""
+    manifest = _read_manifest(path)
+    if manifest is None:
+        return None
+    return FoundRun(manifest["state"] == "finished", tuple(_list_differences(manifest["identity"], asdict(identity))))
+
+
+def discard_other_run(path: Path, identity: RunIdentity) -> None:
+    """Remove the run that a folder holds where it is another than this; refused while a process works in it."""
+    found = find_run(path, identity)
+    if found is None or not found.differences:
+        return
+    lock = _acquire(path)
+    try:
+        _discard(path)
+    finally:
+        lock.release()
+
+
 def save_segmentation(segmentation: Segmentation, folder: Path) -> Path:
     """Write a result into a new or empty folder; where that fails, the folder is left empty."""
     if _list_entries(folder):

@@ -1,7 +1,7 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -40,6 +40,7 @@ from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace, shorten
 from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
+from fewpoint.report.health import measure_health
 
 Result = TypeVar("Result")
 
@@ -308,14 +309,15 @@ def _keep_model(task: Task, learnt: tuple[Learnt, ...]) -> Model:
 def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
     result = done.result
-    summary = summarise(result)
+    health = measure_health(result, task.points)
+    summary = {**summarise(result), "health": asdict(health)}
 
     def write() -> tuple[None, bool]:
         write_result(result, folder.path, task.outputs)
         write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
-        write_report(task, result, folder.path, log, device)
+        write_report(task, result, folder.path, log, device, health)
         return None, False
 
     log.run("report", 0, write)

@@ -8,6 +8,7 @@ from fewpoint.io.atomic import write_atomically, write_text
 from fewpoint.pipeline.config import as_table
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.task import Task
+from fewpoint.report.health import Health
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 
 SUMMARY_FILE = "summary.json"
@@ -66,7 +67,7 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def write_report(task: Task, result: Segmentation, folder: Path, log: StageLog, device: str) -> None:
+def write_report(task: Task, result: Segmentation, folder: Path, log: StageLog, device: str, health: Health) -> None:
     """Write overlay.png and report.html."""
     from fewpoint.report.figures import StoppingRule
     from fewpoint.report.html import ReportContent, render_report
@@ -92,6 +93,7 @@ def write_report(task: Task, result: Segmentation, folder: Path, log: StageLog, 
             "Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})",
         },
         warnings=(*_notes(result), *find_warnings(result)),
+        health=health,
         stopping=rule if task.settings.phases.estimation_epochs else None,
     )
     write_text(folder / "report.html", render_report(content))

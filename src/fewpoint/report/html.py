@@ -15,6 +15,7 @@ from fewpoint.report.figures import (
     draw_stopping_curves,
     draw_training_curves,
 )
+from fewpoint.report.health import SCORED, WORDS, Health
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_jpeg
 from fewpoint.report.pages import load_template
@@ -33,7 +34,8 @@ class ReportContent:
     """What the page tells.
 
     timings: seconds of each stage. settings: values by section and name. facts: label to text, such as device, seed
-    and version. warnings: sentences to act on. stopping: the rule that ended the estimation, where there is one.
+    and version. warnings: sentences to act on. health: how far the result can be trusted, where it was measured.
+    stopping: the rule that ended the estimation, where there is one.
     """
 
     title: str
@@ -44,6 +46,7 @@ class ReportContent:
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    health: Health | None = None
     stopping: StoppingRule | None = None
 
 
@@ -58,6 +61,8 @@ def render_report(content: ReportContent) -> str:
         pictured=_picture_frames(content, ranking[:PICTURED]),
         ranking=ranking,
         listed=LISTED,
+        health=list_health(content.health),
+        scored=[WORDS[name] for name in SCORED],
         figures=_draw_figures(content),
         timings=measure_timings(content.timings),
         volume_ml=measure_volume_ml(content.segmentation),
@@ -93,6 +98,14 @@ def summarise(content: ReportContent) -> Summary:
         largest_share=float(shares[largest]),
         largest_frame=name_frame(largest, content.sequence.names[largest]),
         clicked_frames=len(np.unique(content.points.frames)),
+    )
+
+
+def list_health(health: Health | None) -> tuple[tuple[str, float], ...]:
+    """The figures that are there, in words, worst first; nothing where health was not measured."""
+    known = {} if health is None else {words: getattr(health, name) for name, words in WORDS.items()}
+    return tuple(
+        sorted(((words, value) for words, value in known.items() if value is not None), key=lambda row: row[1])
     )
 
 

@@ -1,0 +1,130 @@
+"""Every row tried before anything starts, so that all that is wrong is known at once."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fewpoint import __version__
+from fewpoint.batch.items import Defaults, Item, build_item, read_task
+from fewpoint.batch.manifest import Row
+from fewpoint.errors import FewpointError, InputError
+from fewpoint.io.atomic import read_json, write_json
+from fewpoint.io.formats import FILES, FILM_FILE
+from fewpoint.io.runs import RunIdentity
+
+MOST_READERS = 4
+
+Told = Callable[[int, int], None]  # rows checked, of all
+
+
+@dataclass(frozen=True)
+class CheckedItem:
+    """An item whose files were read once.
+
+    key: hash of the item and of its files' sizes and times: where it is the same, they need not be read again.
+    identity: of its run. results: files that its run folder must hold to be finished.
+    """
+
+    item: Item
+    key: str
+    identity: RunIdentity
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that cannot be run. name: empty where it has none."""
+
+    place: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """All rows of a manifest, in order."""
+
+    items: tuple[CheckedItem, ...]
+    bad: tuple[BadRow, ...]
+
+
+def check_rows(rows: Iterable[Row], defaults: Defaults, known: dict[str, Any], tell: Told) -> Checked:
+    """Read what every row names; known: what write_checks kept of an earlier check."""
+    rows, items, bad = tuple(rows), {}, {}
+    for index, row in enumerate(rows):
+        try:
+            items[index] = build_item(row, defaults)
+        except FewpointError as error:
+            bad[index] = BadRow(row.place, row.values.get("name", ""), str(error))
+    for index, reason in _find_namesakes(items, rows).items():
+        bad[index] = BadRow(rows[index].place, items.pop(index).name, reason)
+    checked = {}
+    with ThreadPoolExecutor(min(MOST_READERS, os.cpu_count() or 1)) as readers:
+        tries = readers.map(lambda item: _try(item, known.get(item.name)), items.values())
+        for done, (index, result) in enumerate(zip(items, tries, strict=True), start=1):
+            if isinstance(result, CheckedItem):
+                checked[index] = result
+            else:
+                bad[index] = BadRow(rows[index].place, items[index].name, result)
+            tell(done, len(items))
+    return Checked(tuple(checked.values()), tuple(bad[index] for index in sorted(bad)))
+
+
+def write_checks(items: Iterable[CheckedItem], path: Path) -> None:
+    """Keep what was found, so that the next start reads only what has changed."""
+    write_json(path, {each.item.name: {**asdict(each), "item": None} for each in items})
+
+
+def read_checks(path: Path) -> dict[str, Any]:
+    """What write_checks wrote; nothing where there is nothing."""
+    try:
+        return read_json(path)
+    except InputError:
+        return {}
+
+
+def _find_namesakes(items: dict[int, Item], rows: tuple[Row, ...]) -> dict[int, str]:
+    """Rows whose name an earlier one has; on some systems a folder's name is the same in capitals."""
+    first: dict[str, str] = {}
+    reasons = {}
+    for index, item in items.items():
+        earlier = first.setdefault(item.name.casefold(), rows[index].place)
+        if earlier != rows[index].place:
+            reasons[index] = (
+                f"each row needs a name of its own, {item.name} is that of {earlier}; fill in the column name"
+            )
+    return reasons
+
+
+def _try(item: Item, known: dict[str, Any] | None) -> CheckedItem | str:
+    """The item, or why it cannot be run. A reader may fail in ways of its own, and one file must not stop the check."""
+    try:
+        key = _make_key(item)
+        if known is not None and known.get("key") == key:
+            return CheckedItem(item, key, RunIdentity(**known["identity"]), tuple(known["results"]))
+        task = read_task(item)
+        film = [FILM_FILE] if task.outputs.film else []
+        results = [*(FILES[name] for name in task.outputs.resolve(task.sequence.source)), *film]
+        return CheckedItem(item, key, task.identity(), tuple(results))
+    except FewpointError as error:
+        return str(error)
+    except Exception as error:
+        return f"it could not be read: {type(error).__name__}: {error}"
+
+
+def _make_key(item: Item) -> str:
+    stamps = [stamp for path in item.files for stamp in _stamp(path)]
+    values = json.dumps([__version__, asdict(item), stamps], sort_keys=True)
+    return hashlib.sha256(values.encode()).hexdigest()
+
+
+def _stamp(path: Path) -> list[tuple[str, int, int]]:
+    """Name, size and time of a file, or of all files below a folder; nothing where there is none."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    states = [(str(file), file.stat()) for file in files if file.is_file()]
+    return [(name, state.st_size, state.st_mtime_ns) for name, state in states]

@@ -1,0 +1,97 @@
+"""A row a sequence: what became of it, what it cost, and how far it can be trusted."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from io import StringIO
+from pathlib import Path
+
+from fewpoint.io.atomic import read_json, write_text
+from fewpoint.io.runs import MANIFEST_FILE, PRIORS_FILE
+from fewpoint.io.tables import read_priors
+from fewpoint.report.health import FIGURES, Health
+
+
+class State(StrEnum):
+    """Bad: the row cannot be run and was left out."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the summary; None where it is not known, or not yet.
+
+    seconds: of all stages and attempts. mean_prior, largest_prior: estimated shares of a frame over all frames;
+    prior_deviation: mean of their standard deviations. warnings: sentences. error: one line.
+    """
+
+    name: str
+    state: State = State.WAITING
+    attempts: int = 0
+    seconds: float | None = None
+    memory_mb: float | None = None
+    cuda_mb: float | None = None
+    device: str = ""
+    frames: int | None = None
+    frames_with_object: int | None = None
+    mean_share: float | None = None
+    largest_share: float | None = None
+    bound: float | None = None
+    mean_prior: float | None = None
+    largest_prior: float | None = None
+    prior_deviation: float | None = None
+    health: Health | None = None
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+    input: str = ""
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """What sorts the worst first: what failed, then by health, then what is not there yet."""
+        order = (State.FAILED, State.BAD, State.FINISHED, State.RUNNING, State.WAITING)
+        return order.index(self.state), 0.0 if self.health is None else self.health.score
+
+
+def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
+    """The row of a finished run folder."""
+    manifest = read_json(run / MANIFEST_FILE)
+    result, priors = manifest["result"], read_priors(run / PRIORS_FILE)
+    health = result.get("health")
+    names = ("frames", "frames_with_object", "mean_share", "largest_share", "bound")
+    return Entry(
+        name=name,
+        state=State.FINISHED,
+        attempts=attempts,
+        seconds=sum(manifest["seconds"].values()),
+        memory_mb=manifest["memory_mb"],
+        cuda_mb=manifest["cuda_mb"],
+        device=manifest["device"],
+        mean_prior=float(priors.mean.mean()),
+        largest_prior=float(priors.mean.max()),
+        prior_deviation=float(priors.deviation.mean()),
+        health=None if health is None else Health(**health),
+        warnings=(*result["notes"], *result["warnings"]),
+        input=source,
+        **{field: result[field] for field in names},
+    )
+
+
+def write_summary(entries: Iterable[Entry], path: Path) -> None:
+    """Write a CSV, a row a sequence, health_FIGURE for each figure of health; what is not known stays empty."""
+    stream = StringIO()
+    names = [field.name for field in fields(Entry)]
+    place = names.index("health")
+    columns = [*names[:place], *(f"health_{figure}" for figure in FIGURES), *names[place + 1 :]]
+    writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for entry in entries:
+        figures = {} if entry.health is None else asdict(entry.health)
+        health = {f"health_{figure}": value for figure, value in figures.items()}
+        writer.writerow({**vars(entry), **health, "warnings": "; ".join(entry.warnings)})
+    write_text(path, stream.getvalue())

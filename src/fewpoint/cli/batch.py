@@ -1,0 +1,242 @@
+"""`fewpoint batch`: many sequences, on one machine or many; `fewpoint batch-status`: how far it is."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fewpoint.cli.bench import describe_pace
+from fewpoint.cli.engines import (
+    Address,
+    CpusPerJob,
+    EngineChoice,
+    EngineName,
+    GpusPerJob,
+    Jobs,
+    MemoryPerJob,
+    build_engine,
+)
+from fewpoint.cli.outputs import Formats
+from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Preset, PresetName
+from fewpoint.core import Message
+from fewpoint.errors import FewpointError, InputError
+
+if TYPE_CHECKING:
+    from fewpoint.batch.checks import BadRow, Checked
+    from fewpoint.batch.items import Defaults
+    from fewpoint.batch.manifest import Row
+    from fewpoint.batch.run import BatchListener, BatchResult
+    from fewpoint.batch.status import Status
+    from fewpoint.engines.jobs import Standing
+
+SECONDS_BETWEEN_LINES = 30.0
+MOST_NAMED, MOST_SHOWN = 3, 8
+
+ManifestPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MANIFEST.csv",
+        help="A row a sequence: input, points, name, max_fraction and others; or a folder of inputs with points.",
+    ),
+]
+OutPath = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder for the runs; what is finished in it is kept.")
+]
+BatchPath = Annotated[Path, typer.Argument(metavar="DIR", help="The --out of fewpoint batch.")]
+Retries = Annotated[
+    int, typer.Option("--retries", metavar="K", min=0, help="Further attempts at what crashed, was killed or was lost.")
+]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without the rows that cannot be run.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def batch_command(  # noqa: PLR0913 - one argument an option
+    manifest: ManifestPath,
+    out: OutPath,
+    engine: EngineChoice = EngineName.LOCAL,
+    address: Address = None,
+    jobs: Jobs = None,
+    gpus_per_job: GpusPerJob = 0.0,
+    cpus_per_job: CpusPerJob = 1.0,
+    memory_per_job: MemoryPerJob = 0.0,
+    retries: Retries = 2,
+    skip_bad: SkipBad = False,
+    preset: Preset = PresetName.AUTO,
+    device: Device = DeviceName.AUTO,
+    assignments: Assignments = None,
+    config: ConfigPath = None,
+    formats: Formats = None,
+) -> None:
+    """Segment every sequence of MANIFEST.csv.
+
+    Every row is checked before anything starts. Run again to go on where it stopped: what is finished is kept, what has
+    changed is run again. Writes a run folder a sequence, summary.csv and index.html.
+    """
+    from fewpoint.batch.folder import BatchFolder, refuse_foreign
+    from fewpoint.batch.items import Defaults
+    from fewpoint.batch.manifest import read_rows
+    from fewpoint.batch.run import run_batch
+
+    rows = read_rows(manifest)
+    refuse_foreign(out)
+    chosen = build_engine(engine, address, jobs, gpus_per_job, cpus_per_job, memory_per_job)
+    depends = any(row.values.get("preset", preset) == PresetName.AUTO for row in rows)
+    kind = _find_kind(engine, device, gpus_per_job) if depends else "cpu"
+    defaults = Defaults(preset, kind, device, config, tuple(assignments or ()), tuple(formats or ()))
+    checked = _check(rows, defaults, BatchFolder(out).checks)
+    _tell_bad(checked.bad, len(rows), skip_bad)
+    with show_batch(BatchFolder(out).path) as listener:
+        result = run_batch(checked, out.absolute(), chosen, listener, retries)
+    _tell(result, out)
+
+
+def batch_status_command(folder: BatchPath, as_json: AsJson = False) -> None:
+    """Show how far the batch in DIR is, from any shell."""
+    from fewpoint.batch.status import read_status
+
+    status = read_status(folder)
+    print(json.dumps(asdict(status)) if as_json else "\n".join(describe_status(status)))
+
+
+def describe_status(status: "Status") -> list[str]:
+    """The whole in a line, then a line for each item at work and each that failed."""
+    total = sum(status.counts.values())
+    counts = ", ".join(f"{count} {state}" for state, count in status.counts.items())
+    left = "" if status.seconds_left is None else f", {_describe_left(status.seconds_left)}"
+    age = max(0, round(time.time() - status.at))
+    return [
+        f"{status.state}: {counts}, of {total}{left}; last word {age} s ago",
+        *(f"  {name}: {text}" for name, text in status.running.items()),
+        *(f"  {name}: failed" for name in status.failed),
+    ]
+
+
+@contextmanager
+def show_batch(path: Path) -> "Iterator[BatchListener]":
+    """A listener that shows how far a batch is: live on a terminal, lines elsewhere."""
+    from fewpoint.batch.folder import BatchFolder
+
+    folder = BatchFolder(path)
+    if not sys.stderr.isatty():
+        yield PlainLines(lambda names: _describe_items(folder, names))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (MofNCompleteColumn(), BarColumn(bar_width=16), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=None)
+
+        def show(told: "Standing | Message") -> None:
+            for line in describe_event(told):
+                progress.console.print(line, markup=False, highlight=False)
+            if not isinstance(told, Message):
+                lines = [describe_pace(told), *_describe_items(folder, told.running[:MOST_SHOWN])]
+                progress.update(task, total=told.total, completed=told.done, description="\n".join(lines))
+
+        yield show
+
+
+class PlainLines:
+    """Lines for logs: what ended, and every half minute what is at work."""
+
+    def __init__(self, describe_items: Callable[[tuple[str, ...]], list[str]]) -> None:
+        self._describe_items = describe_items
+        self._last = time.monotonic()
+
+    def __call__(self, told: "Standing | Message") -> None:
+        for line in describe_event(told):
+            print(line, file=sys.stderr, flush=True)
+        if not isinstance(told, Message) and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
+            self._last = time.monotonic()
+            at_work = "; ".join(self._describe_items(told.running))
+            print(f"[{told.done}/{told.total}] {describe_pace(told)}: {at_work}", file=sys.stderr, flush=True)
+
+
+def describe_event(told: "Standing | Message") -> list[str]:
+    """What a person should read at once: messages, and attempts that are over."""
+    from fewpoint.engines.jobs import summarise_error
+
+    if isinstance(told, Message):
+        return [told.text]
+    if told.failed is not None:
+        failed = told.failed
+        return [f"{failed.job.name}: attempt {failed.attempt} failed, tried again: {summarise_error(failed.error)}"]
+    if told.ended is None:
+        return []
+    ended = told.ended
+    came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
+    return [f"[{told.done}/{told.total}] {ended.job.name}: {came} ({describe_pace(told)})"]
+
+
+def _describe_items(folder: object, names: tuple[str, ...]) -> list[str]:
+    from fewpoint.batch.status import describe_item
+
+    return [f"{name}: {describe_item(folder, name)}" for name in names]
+
+
+def _describe_left(seconds: float) -> str:
+    from fewpoint.report.wording import format_seconds
+
+    return f"{format_seconds(seconds)} left"
+
+
+def _find_kind(engine: EngineName, device: DeviceName, gpus_per_job: float) -> str:
+    """The kind of device that jobs will have. Ray shows a job the GPUs that it asked for and no other."""
+    if engine == EngineName.RAY:
+        on_gpu = device == DeviceName.CUDA or (device == DeviceName.AUTO and gpus_per_job > 0)
+        return "cuda" if on_gpu else "cpu"
+    from fewpoint.learning.devices import choose_device
+
+    return choose_device(device).type
+
+
+def _check(rows: "tuple[Row, ...]", defaults: "Defaults", known: Path) -> "Checked":
+    """Check all rows, with a word now and then where it takes long."""
+    from fewpoint.batch.checks import check_rows, read_checks
+
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES / 3:
+            last = time.monotonic()
+            print(f"checked {done} of {total}", file=sys.stderr, flush=True)
+
+    return check_rows(rows, defaults, read_checks(known), tell)
+
+
+def _tell_bad(bad: "tuple[BadRow, ...]", total: int, skip: bool) -> None:
+    for row in bad:
+        print(" ".join(f"{row.place}, {row.name or 'no name'}: {row.reason}".split()), file=sys.stderr)
+    if bad and not skip:
+        raise InputError(
+            f"{len(bad)} of {total} rows cannot be run, nothing was started; correct them, or give --skip-bad"
+        )
+    if len(bad) == total:
+        raise InputError(f"none of the {total} rows can be run; correct them")
+
+
+def _tell(result: "BatchResult", out: Path) -> None:
+    """Say what came out and which results to look at first; then, if any item failed, say so as an error."""
+    from fewpoint.batch.summary import State
+
+    finished = [entry for entry in result.entries if entry.state == State.FINISHED]
+    print(f"{len(finished)} of {len(result.entries)} finished, {len(result.kept)} of them before")
+    for entry in [entry for entry in finished if entry.health is not None][:MOST_NAMED]:
+        print(f"look first at: {entry.name}, health {entry.health.score:.2f}")
+    print(f"summary: {out / 'summary.csv'}")
+    print(f"index:   {out / 'index.html'}")
+    if result.failures:
+        names = [entry.name for entry in result.failures]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        raise FewpointError(
+            f"failed: {', '.join(names[:MOST_NAMED])}{more}; all else is written. The first says why in "
+            f"{out / 'logs' / (names[0] + '.log')}; run the same command to try again"
+        )

@@ -1,0 +1,70 @@
+"""Options of the commands that run many jobs."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fewpoint.engines.jobs import Engine
+
+
+class EngineName(StrEnum):
+    LOCAL = "local"
+    RAY = "ray"
+
+
+EngineChoice = Annotated[
+    EngineName, typer.Option("--engine", help="Processes of this machine, or a Ray cluster; ray needs fewpoint[ray].")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address", metavar="HOST:PORT", help="Of the Ray cluster; else RAY_ADDRESS, or a new one on this machine."
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        min=1,
+        help="Most jobs to run at once, a process each; else one, as many as the GPUs hold, or as many as Ray places.",
+    ),
+]
+GpusPerJob = Annotated[
+    float,
+    typer.Option(
+        "--gpus-per-job",
+        metavar="F",
+        min=0,
+        max=1,
+        help="Share of a GPU that a job takes; it then sees that GPU alone.",
+    ),
+]
+CpusPerJob = Annotated[
+    float, typer.Option("--cpus-per-job", metavar="N", min=0, help="CPU cores that Ray sets aside for a job.")
+]
+MemoryPerJob = Annotated[
+    float, typer.Option("--memory-per-job", metavar="GIB", min=0, help="Memory that Ray sets aside for a job.")
+]
+
+
+def build_engine(
+    name: EngineName,
+    address: str | None = None,
+    jobs: int | None = None,
+    gpus_per_job: float = 0.0,
+    cpus_per_job: float = 1.0,
+    memory_per_job: float = 0.0,
+) -> "Engine":
+    """The engine that the options ask for."""
+    if name == EngineName.LOCAL:
+        if address is not None:
+            raise typer.BadParameter("--address is that of a Ray cluster; give --engine ray with it")
+        from fewpoint.engines.processes import LocalEngine
+
+        return LocalEngine(jobs, gpus_per_job)
+    from fewpoint.engines.cluster import Needs, RayEngine
+
+    return RayEngine(address, jobs, Needs(cpus_per_job, gpus_per_job, memory_per_job))

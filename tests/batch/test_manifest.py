@@ -1,0 +1,67 @@
+"""Rows of a manifest, and of a folder."""
+
+import numpy as np
+import pytest
+
+from fewpoint.batch.manifest import COLUMNS, read_rows
+from fewpoint.errors import InputError
+from fewpoint.evaluation.phantom import make_phantom
+from synthetic import save_dataset_sequence
+
+
+def test_a_row_holds_what_was_written_with_its_line_and_where_its_paths_start(tmp_path):
+    path = tmp_path / "study.csv"
+    path.write_text("\ufeffinput, points ,name\n a.npy ,a.csv,\n\n b.npy,,second\n", encoding="utf-8")
+    first, second = read_rows(path)
+    assert (first.place, first.values) == ("line 2", {"input": "a.npy", "points": "a.csv"})
+    assert (second.place, second.values) == ("line 4", {"input": "b.npy", "name": "second"})
+    assert first.find("a.npy") == tmp_path / "a.npy"
+    assert first.find("/far/a.npy").as_posix() == "/far/a.npy"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("input,pionts\na,b\n", "did you mean points"),
+        ("points\nb\n", "must have a column input"),
+        ("input,input\na,b\n", "each column once"),
+        ("input\n", "it has none"),
+        ("", "must have a column input"),
+    ],
+)
+def test_a_manifest_that_is_none_is_refused_in_words(tmp_path, text, words):
+    path = tmp_path / "study.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_rows(path)
+
+
+def test_a_manifest_that_is_missing_or_not_text_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"none\.csv must be a CSV"):
+        read_rows(tmp_path / "none.csv")
+    (tmp_path / "study.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="must be a CSV in UTF-8"):
+        read_rows(tmp_path / "study.csv")
+
+
+def test_in_a_folder_points_of_the_same_name_make_a_row(tmp_path):
+    save_dataset_sequence(make_phantom(n_frames=2, size=(16, 16)), tmp_path / "from-paper")
+    for name in ("a.nii.gz", "a.csv", "b.mp4", "b.mrk.json", "c.points.csv", "alone.nii.gz", "notes.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "c").mkdir()
+    assert [row.values for row in read_rows(tmp_path)] == [
+        {"input": "a.nii.gz", "points": "a.csv"},
+        {"input": "b.mp4", "points": "b.mrk.json"},
+        {"input": "c", "points": "c.points.csv"},
+        {"input": "from-paper"},
+    ]
+
+
+def test_a_folder_without_points_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((2, 4, 4)))
+    with pytest.raises(InputError, match="no sequence with points found"):
+        read_rows(tmp_path)
+
+
+def test_every_column_is_explained():
+    assert all(COLUMNS.values())

@@ -1,0 +1,131 @@
+"""`fewpoint batch` and `fewpoint batch-status` as a person calls them."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from batch import pretend
+from batch.conftest import TESTS
+from batch.studies import Study
+from cli.test_commands import WITHOUT_TORCH
+from fewpoint.batch import run as batch_run
+from fewpoint.batch.manifest import COLUMNS
+from fewpoint.io.masks import read_masks
+
+OPTIONS = ("--preset", "fast", "--device", "cpu")
+
+
+@pytest.fixture
+def study(tmp_path) -> Study:
+    assert TESTS
+    return Study.make(tmp_path, 2)
+
+
+def arguments(study: Study, *extra: object) -> list[object]:
+    return ["batch", study.manifest, "--out", study.out.path, *OPTIONS, "--config", study.folder / "tiny.toml", *extra]
+
+
+def test_a_batch_leaves_what_segment_would_and_says_where_to_look(study, call):
+    outcome = call(*arguments(study, "--jobs", "2"))
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    assert lines[0] == "2 of 2 finished, 0 of them before"
+    assert lines[1].startswith("look first at: case") and ", health 0." in lines[1]
+    assert lines[-2:] == [f"summary: {study.out.summary}", f"index:   {study.out.index}"]
+    assert "[2/2] case" in outcome.err
+    alone = study.folder / "alone"
+    segmented = call(
+        *("segment", study.folder / "p1" / "frames", "--points", study.folder / "p1" / "points.csv", "--out", alone),
+        *(*OPTIONS, "--config", study.folder / "tiny.toml", "--max-fraction", "0.3"),
+    )
+    assert segmented.code == 0
+    assert np.array_equal(read_masks(study.out.run("case1")), read_masks(alone))
+    assert {path.name for path in study.out.run("case1").iterdir()} == {path.name for path in alone.iterdir()}
+    with open(study.out.summary, newline="", encoding="utf-8") as stream:
+        row = list(csv.DictReader(stream))[1]
+    health = json.loads((alone / "summary.json").read_text(encoding="utf-8"))["health"]
+    assert {name: row[f"health_{name}"] for name in health} == {name: str(value) for name, value in health.items()}
+    again = call(*arguments(study))
+    assert again.out.splitlines()[0] == "2 of 2 finished, 2 of them before"
+
+
+def test_every_bad_row_is_a_line_and_nothing_starts(study, call):
+    study.write("case0,p0/frames,p0/points.csv,0.3", "gone,p9/frames,p0/points.csv,0.3", "huge,p1/frames,,7")
+    outcome = call(*arguments(study))
+    assert outcome.code == 1
+    first, second, last = outcome.err.splitlines()
+    assert first.startswith("line 3, gone: ") and "p9" in first
+    assert second.startswith("line 4, huge: points on the object are needed")
+    assert last == ("fewpoint: 2 of 3 rows cannot be run, nothing was started; correct them, or give --skip-bad")
+    assert not study.out.path.exists()
+
+
+def test_with_skip_bad_the_others_are_run_and_the_status_tells_all(study, call, monkeypatch):
+    monkeypatch.setattr(batch_run, "WORK", pretend.WORK)
+    study.write("case0,p0/frames,p0/points.csv,0.3", "gone,p9/frames,p0/points.csv,0.3")
+    outcome = call(*arguments(study, "--skip-bad"))
+    assert outcome.code == 0 and "line 3, gone: " in outcome.err
+    status = call("batch-status", study.out.path)
+    assert status.code == 0
+    assert status.out.startswith("finished: 1 finished, 1 bad, of 2; last word ")
+    assert json.loads(call("batch-status", study.out.path, "--json").out)["counts"] == {"finished": 1, "bad": 1}
+
+
+def test_a_failed_item_is_named_with_its_log_and_the_exit_code_is_1(study, call, monkeypatch):
+    monkeypatch.setattr(batch_run, "WORK", pretend.WORK)
+    (study.folder / "p0" / "wish.txt").write_text("die", encoding="utf-8")
+    outcome = call(*arguments(study, "--retries", "1"))
+    assert outcome.code == 1
+    assert "case0: attempt 1 failed, tried again: the worker was killed by SIGKILL" in outcome.err
+    assert outcome.err.splitlines()[-1] == (
+        f"fewpoint: failed: case0; all else is written. The first says why in {study.out.log('case0')}; "
+        "run the same command to try again"
+    )
+    assert "1 of 2 finished" in outcome.out
+    assert "  case0: failed" in call("batch-status", study.out.path).out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "words"),
+    [
+        (["--jobs", "0"], 2, "--jobs"),
+        (["--gpus-per-job", "2"], 2, "--gpus-per-job"),
+        (["--engine", "cloud"], 2, "--engine"),
+        (["--address", "head:6379"], 2, "give --engine ray with it"),
+        (["--engine", "ray", "--address", "127.0.0.1:1"], 1, "no Ray cluster answers"),
+        (["--set", "training.bach=2"], 1, "2 of 2 rows cannot be run"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_anything_is_written(study, call, extra, code, words):
+    outcome = call(*arguments(study, *extra))
+    assert outcome.code == code
+    assert words in outcome.err.splitlines()[-1]
+    assert not study.out.path.exists()
+
+
+def test_the_page_lists_every_column_and_only_options_that_there_are(call):
+    text = (Path(TESTS).parent / "docs" / "how-to" / "batch.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", text, re.MULTILINE)) == COLUMNS
+    known = call("batch", "--help").out
+    commands = [line for line in text.splitlines() if line.startswith("fewpoint batch ")]
+    assert len(commands) == 4
+    for option in re.findall(r"--[a-z-]+", " ".join(commands)):
+        assert option in known, option
+
+
+def test_help_does_not_import_torch():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, "batch", "--help"],
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(option in done.stdout for option in ("--engine", "--gpus-per-job", "--retries", "--skip-bad"))

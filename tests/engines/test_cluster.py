@@ -1,0 +1,147 @@
+"""Jobs on a real Ray cluster of three nodes."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clusters import start_cluster
+from engines.orders import make_job
+from engines.test_processes import REFUSE, count_open_files, measure_memory_mb
+from fewpoint.engines.cluster import Needs, RayEngine
+from fewpoint.engines.jobs import run_jobs
+from fewpoint.errors import SettingsError
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module")
+def address():
+    with start_cluster() as cluster:
+        yield cluster.address
+
+
+def run(address, *codes: str, listener=lambda standing: None, retries: int = 0, **options):
+    jobs = [make_job(code, f"job {index}") for index, code in enumerate(codes)]
+    outcomes = run_jobs(jobs, RayEngine(address, **options), listener, retries)
+    return {outcome.job.name: outcome for outcome in outcomes}
+
+
+def test_jobs_are_spread_over_the_nodes_and_end_as_on_one_machine(address, tmp_path):
+    seen = []
+    note = f"import os; open({str(tmp_path)!r} + '/' + str(os.getppid()), 'w').close(); import time; time.sleep(1.5)"
+    outcomes = run(
+        address,
+        "raise ValueError('no frames')",
+        "import os; os.kill(os.getpid(), 9)",
+        REFUSE,
+        *[note] * 3,
+        listener=seen.append,
+    )
+    assert outcomes["job 0"].error.endswith("ValueError: no frames")
+    assert outcomes["job 1"].error == "the worker was killed by SIGKILL; out of memory?"
+    assert outcomes["job 2"].refused and outcomes["job 2"].error.endswith("InputError: no frames")
+    assert [outcomes[f"job {index}"].error for index in (3, 4, 5)] == [""] * 3
+    assert len(list(tmp_path.iterdir())) == 3
+    assert max(len(standing.running) for standing in seen) == 3
+    assert [standing.done for standing in seen if standing.ended] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_worker_of_ray_that_is_killed_costs_an_attempt_and_its_process_ends_with_it(address, tmp_path):
+    mark, pid = tmp_path / "mark", tmp_path / "pid"
+    code = (
+        f"import os, signal, time\nif not os.path.exists({str(mark)!r}):\n"
+        f"    open({str(mark)!r}, 'w').close()\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n"
+        "    os.kill(os.getppid(), signal.SIGKILL)\n    time.sleep(600)"
+    )
+    outcome = run(address, code, retries=1)["job 0"]
+    assert (outcome.error, outcome.attempt) == ("", 2)
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid.read_text()}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_no_more_than_asked_for_are_in_hand_at_once(address):
+    seen = []
+    run(address, *["import time; time.sleep(0.2)"] * 4, listener=seen.append, jobs=1)
+    assert max(len(standing.running) for standing in seen) == 1
+
+
+def test_a_thousand_jobs_leave_the_driver_no_larger(address):
+    """Work that does nothing, in Ray's own worker: what is measured is the driver.
+
+    No open file more than after the first hundred, and less than 16 MiB: Ray keeps some kilobytes of each task.
+    """
+    engine = RayEngine(address)
+    jobs = [make_job("") for _ in range(1000)]
+    with engine:
+        engine._perform = _nothing(engine)
+        _drain(engine, jobs[:100])
+        files, memory = count_open_files(), measure_memory_mb()
+        _drain(engine, jobs)
+        assert engine.running == () and count_open_files() <= files + 2
+        assert measure_memory_mb() - memory < 16
+
+
+def _drain(engine, jobs) -> None:
+    for job in jobs:
+        engine.start(job)
+    ended = []
+    while len(ended) < len(jobs):
+        ended += engine.wait(1.0)
+    assert {outcome.error for outcome in ended} == {""}
+
+
+def _nothing(engine):
+    def perform(work, order, on_gpu):
+        yield "started"
+        yield "", False
+
+    return engine._ray.remote(num_returns="streaming", max_retries=0)(perform)
+
+
+def test_a_job_that_asks_for_no_gpu_sees_none(address, tmp_path):
+    path = tmp_path / "seen"
+    code = f"import os; open({str(path)!r}, 'w').write(repr(os.environ.get('CUDA_VISIBLE_DEVICES')))"
+    assert run(address, code)["job 0"].error == ""
+    assert path.read_text() == "''"
+
+
+def test_needs_limit_how_many_fit(address):
+    with RayEngine(address, needs=Needs(cpus=1.0)) as engine:
+        assert engine.slots == 3
+    with RayEngine(address, jobs=2) as engine:
+        assert engine.slots == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [("ray://head:10001", "give --address HOST:6379"), ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1")],
+)
+def test_a_cluster_that_cannot_be_reached_is_one_line(address, words):
+    with pytest.raises(SettingsError, match=words):
+        RayEngine(address)
+
+
+def test_without_ray_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(SettingsError, match=r"pip install 'fewpoint\[ray\]'"):
+        RayEngine()
+
+
+def test_no_job_is_left_when_the_driver_leaves(address, tmp_path):
+    path = tmp_path / "pid"
+    code = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+
+    def interrupt(standing):
+        if path.exists() and path.read_text():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(address, code, listener=interrupt)
+    deadline = time.monotonic() + 30
+    while os.path.exists(f"/proc/{path.read_text()}"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -49,9 +49,11 @@ class Box:
 class NamedObject:
     """An object that a person marks.
 
-    absent: frames on which it is said not to be. brushed: frames whose mask was drawn, as run lengths.
+    id: stays the same when it is renamed. absent: frames on which it is said not to be.
+    brushed: frames whose mask was drawn, as run lengths.
     """
 
+    id: int
     name: str
     colour: str
     points: tuple[Click, ...] = ()
@@ -83,7 +85,7 @@ class Project:
     """
 
     shape: tuple[int, int, int]
-    objects: tuple[NamedObject, ...] = (NamedObject(FIRST_OBJECT, PALETTE[0]),)
+    objects: tuple[NamedObject, ...] = (NamedObject(0, FIRST_OBJECT, PALETTE[0]),)
     fraction: float | None = None
     preset: str = "auto"
     seed: int = 0
@@ -208,7 +210,7 @@ def _add_object(action: actions.AddObject, project: Project, number: int) -> Pro
     if len(project.objects) >= MOST_OBJECTS:
         raise InputError(f"a project can hold {MOST_OBJECTS} objects; remove one first")
     colour = action.colour or next_colour(project)
-    added = NamedObject(_check_name(action.name, project), _check_colour(colour))
+    added = NamedObject(number, _check_name(action.name, project), _check_colour(colour))
     return replace(project, objects=(*project.objects, added))
 
 

@@ -38,12 +38,13 @@ class RunRecord:
 
     version: of the project that it works on. refined_from: the run whose networks it went on from, if any.
     state: waiting, running, finished, failed, cancelled, or interrupted where the server was stopped meanwhile.
-    best: there are masks, of the whole run or of as much of it as there was. objects: those that it segments.
+    best: there are masks, of the whole run or of as much of it as there was. objects: the numbers of
+    those that it segments.
     """
 
     id: int
     version: int
-    objects: tuple[str, ...] = ()
+    objects: tuple[int, ...] = ()
     state: str = "waiting"
     refined_from: int | None = None
     started_at: str | None = None

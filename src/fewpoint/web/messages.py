@@ -209,6 +209,16 @@ class MaskMessage(Strict):
     runs: list[tuple[int, int]]
 
 
+class ObjectQuery(Strict):
+    object: str
+
+
+class MaskQuery(ObjectQuery):
+    """as: runs, or png for an image of 0 and 255."""
+
+    as_: Annotated[Literal["runs", "png"], Field(alias="as")] = "runs"
+
+
 class UncertaintyMessage(Strict):
     """How doubtful each frame's mask is, and the frame most worth a look; None where all are brushed."""
 
@@ -260,7 +270,7 @@ class PreviewEvent(Strict):
 Event = HelloEvent | ProjectEvent | RunEvent | PreviewEvent
 
 
-def describe_run(record: RunRecord) -> RunMessage:
+def describe_run(record: RunRecord, objects: list[str]) -> RunMessage:
     """A run as its record has it, without how far it is."""
     return RunMessage(
         id=record.id,
@@ -278,5 +288,5 @@ def describe_run(record: RunRecord) -> RunMessage:
         started_at=record.started_at,
         seconds=record.seconds,
         version=record.version,
-        objects=list(record.objects),
+        objects=objects,
     )

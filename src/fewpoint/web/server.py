@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from PIL import Image
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocketDisconnect
@@ -18,12 +21,18 @@ from fewpoint.errors import FewpointError
 from fewpoint.web import messages
 from fewpoint.web.faults import status_of
 from fewpoint.web.guard import Gate, Guard
+from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
+from fewpoint.web.queueing import RunQueue
+from fewpoint.web.results import describe_mask, find_mask, find_probability, measure_uncertainty
 from fewpoint.web.sessions import Session, Workspace
+from fewpoint.web.shown import MASKS, PREVIEW
 
 STATIC = Path(__file__).parent / "static"
 FOREVER = "private, max-age=31536000, immutable"
 ERRORS = {status: {"model": messages.ErrorMessage} for status in (401, 403, 404, 409, 413, 422, 507)}
+
+PNG = {200: {"content": {"image/png": {}}}}
 
 router = APIRouter(prefix="/api", responses=ERRORS)
 
@@ -45,16 +54,20 @@ class Options:
 class State:
     options: Options
     workspace: Workspace
+    queue: RunQueue
     device: str = field(default="")
 
 
 def create_app(options: Options) -> FastAPI:
     """The server as an ASGI application."""
-    state = State(options, Workspace(options.root, options.store))
+    queue = RunQueue(options.device, options.changes, options.config)
+    state = State(options, Workspace(options.root, options.store), queue)
 
     @asynccontextmanager
     async def live(app: FastAPI) -> AsyncIterator[None]:
+        queue.start()
         yield
+        await run_in_threadpool(queue.close)
         state.workspace.close()
 
     app = FastAPI(
@@ -156,11 +169,62 @@ def show_frame(
     return Response(picture.data, media_type=picture.media_type, headers=headers)
 
 
+@router.post("/projects/{project}/runs")
+def start_run(session: TheSession, state: TheState, request: messages.RunRequest) -> messages.RunMessage:
+    """Begin a run; it goes on when the page is closed."""
+    return state.queue.add(session, request.refine)
+
+
+@router.get("/projects/{project}/runs/{run}")
+def show_run(session: TheSession, run: int) -> messages.RunMessage:
+    return session.describe_run(run)
+
+
+@router.post("/projects/{project}/runs/{run}/cancel")
+def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
+    """Stop a run; what it has found so far becomes its result."""
+    return state.queue.cancel(session, run)
+
+
+@router.post("/projects/{project}/runs/{run}/resume")
+def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
+    """Go on with a run that was interrupted or failed."""
+    return state.queue.resume(session, run)
+
+
+@router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG)
+def show_mask(
+    session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
+) -> messages.MaskMessage:
+    """The mask of a frame; a brushed frame is as it was drawn."""
+    return _answer_mask(find_mask(session, run, session.project.find(view.object), frame, MASKS), frame, view)
+
+
+@router.get("/projects/{project}/runs/{run}/preview/{frame}", responses=PNG)
+def show_preview(
+    session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
+) -> messages.MaskMessage:
+    """The mask of a frame as the training last saw it."""
+    return _answer_mask(find_mask(session, run, session.project.find(view.object), frame, PREVIEW), frame, view)
+
+
+@router.get("/projects/{project}/runs/{run}/probabilities/{frame}", response_class=Response, responses=PNG)
+def show_probability(
+    session: TheSession, run: int, frame: int, view: Annotated[messages.ObjectQuery, Query()]
+) -> Response:
+    """An 8-bit grey PNG, 255 where the object is certain."""
+    values = find_probability(session, run, session.project.find(view.object), frame)
+    return _answer_image(values)
+
+
+@router.get("/projects/{project}/runs/{run}/uncertainty")
+def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessage:
+    return measure_uncertainty(session, run)
+
+
 @router.websocket("/projects/{project}/events")
 async def watch(socket: WebSocket, project: str) -> None:
     """Tell a page what happens to a project until it goes away."""
-    from starlette.concurrency import run_in_threadpool
-
     workspace = socket.app.state.fewpoint.workspace
     try:
         session = await run_in_threadpool(workspace.find, project)
@@ -198,6 +262,17 @@ async def _forward(socket: WebSocket, queue) -> None:
 async def _wait_until_left(socket: WebSocket) -> None:
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
+
+
+def _answer_mask(mask: np.ndarray, frame: int, view: messages.MaskQuery) -> messages.MaskMessage | Response:
+    if view.as_ == "png":
+        return _answer_image(mask.astype(np.uint8) * np.uint8(255))
+    return describe_mask(mask, frame)
+
+
+def _answer_image(values: np.ndarray) -> Response:
+    picture = encode_image(Image.fromarray(values))
+    return Response(picture.data, media_type=picture.media_type)
 
 
 def _download(data: bytes, name: str, media_type: str) -> Response:

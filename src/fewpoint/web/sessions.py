@@ -75,7 +75,13 @@ class Session:
 
     def describe_run(self, number: int) -> messages.RunMessage:
         record = self.find_run(number)
-        return self.progress.get(number) or messages.describe_run(record)
+        return self.progress.get(number) or self.describe_record(record)
+
+    def describe_record(self, record: RunRecord) -> messages.RunMessage:
+        """A run as it was written down, without how far it is."""
+        names = {each.id: each.name for each in self.project.objects}
+        objects = [names.get(number, f"removed object {number}") for number in record.objects]
+        return messages.describe_run(record, objects)
 
     def describe(self) -> messages.ProjectMessage:
         """All that the page shows, but for the pictures."""

@@ -227,7 +227,10 @@ class UncertaintyMessage(Strict):
 
 
 class ExportRequest(Strict):
+    """probabilities: also, as floats, in a format that holds them."""
+
     format: Annotated[str, Field(max_length=40)]
+    probabilities: bool = False
 
 
 class ExportMessage(Strict):

@@ -134,6 +134,7 @@ class RunQueue:
                 folder=str(folder),
                 refined_from=basis,
                 device=self._device,
+                config=self._config,
             )
             return self._enter(session, order, replace(record, state="waiting", message="", error=""))
 
@@ -183,11 +184,9 @@ class RunQueue:
 
     def _run(self, entry: Entry) -> None:
         """Start the process, pass on what it tells, and write down how it ended."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        began_at = entry.record.started_at or datetime.now(UTC).isoformat(timespec="seconds")
         entry.began = time.monotonic() - entry.record.seconds
-        entry.update(
-            replace(entry.record, state="running", started_at=entry.record.started_at or now), ahead=0, phase="starting"
-        )
+        entry.update(replace(entry.record, state="running", started_at=began_at), ahead=0, message="", phase="starting")
         log = entry.folder / LOG_FILE
         with explaining_write_errors(log), open(log, "wb") as errors:
             entry.process = subprocess.Popen(

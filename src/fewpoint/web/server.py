@@ -5,20 +5,24 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import numpy as np
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import FileResponse, JSONResponse
 from PIL import Image
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocketDisconnect
 
 from fewpoint import __version__
 from fewpoint.errors import FewpointError
+from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
+from fewpoint.web.exporting import export_masks, find_export, list_formats
 from fewpoint.web.faults import status_of
 from fewpoint.web.guard import Gate, Guard
 from fewpoint.web.pictures import encode_image
@@ -27,11 +31,26 @@ from fewpoint.web.queueing import RunQueue
 from fewpoint.web.results import describe_mask, find_mask, find_probability, measure_uncertainty
 from fewpoint.web.sessions import Session, Workspace
 from fewpoint.web.shown import MASKS, PREVIEW
+from fewpoint.web.uploads import MOST_FILES, store_files
 
 STATIC = Path(__file__).parent / "static"
 FOREVER = "private, max-age=31536000, immutable"
-ERRORS = {status: {"model": messages.ErrorMessage} for status in (401, 403, 404, 409, 413, 422, 507)}
+ERRORS = {status: {"model": messages.ErrorMessage} for status in (400, 401, 403, 404, 409, 413, 422, 507)}
 
+UPLOAD_SCHEMA = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["files"],
+                    "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                }
+            }
+        },
+    }
+}
 PNG = {200: {"content": {"image/png": {}}}}
 
 router = APIRouter(prefix="/api", responses=ERRORS)
@@ -121,6 +140,19 @@ def list_files(
     state: TheState, path: Annotated[str, Query(max_length=messages.LONGEST_PATH)] = ""
 ) -> messages.FileListing:
     return state.options.root.list_folder(path)
+
+
+@router.post("/uploads", openapi_extra=UPLOAD_SCHEMA)
+async def upload(request: Request, state: TheState) -> messages.Uploaded:
+    """Send files, as a form with a field `files` for each; they are kept below the root."""
+    async with request.form(max_files=MOST_FILES, max_fields=0) as form:
+        files = [(part.filename or "", part.file) for part in form.getlist("files") if isinstance(part, UploadFile)]
+        return messages.Uploaded(path=await run_in_threadpool(store_files, files, state.options.root))
+
+
+@router.get("/formats")
+def show_formats() -> list[messages.FormatEntry]:
+    return list_formats()
 
 
 @router.get("/projects")
@@ -222,6 +254,19 @@ def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessa
     return measure_uncertainty(session, run)
 
 
+@router.post("/projects/{project}/runs/{run}/exports")
+def start_export(session: TheSession, run: int, request: messages.ExportRequest) -> messages.ExportMessage:
+    """Write the masks of a run in another format; brushed frames are as they were drawn."""
+    return export_masks(session, session.find_run(run), request.format, request.probabilities)
+
+
+@router.get("/projects/{project}/exports/{name}", response_class=FileResponse)
+def download_export(session: TheSession, name: str) -> Response:
+    path = find_export(session, name)
+    shown = f"{session.log.path.name.removesuffix(SUFFIX)}-{name}{''.join(path.suffixes)}"
+    return FileResponse(path, headers={"content-disposition": _attach(shown)}, media_type="application/octet-stream")
+
+
 @router.websocket("/projects/{project}/events")
 async def watch(socket: WebSocket, project: str) -> None:
     """Tell a page what happens to a project until it goes away."""
@@ -276,11 +321,13 @@ def _answer_image(values: np.ndarray) -> Response:
 
 
 def _download(data: bytes, name: str, media_type: str) -> Response:
-    from urllib.parse import quote
+    return Response(data, media_type=media_type, headers={"content-disposition": _attach(name)})
 
+
+def _attach(name: str) -> str:
+    """The header that makes a browser save an answer under a name, whatever is in the name."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in name)
-    disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
-    return Response(data, media_type=media_type, headers={"content-disposition": disposition})
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 async def _explain(request: Request, error: Exception) -> JSONResponse:

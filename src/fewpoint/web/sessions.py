@@ -191,8 +191,9 @@ class Workspace:
         """The project of an input, begun where there is none."""
         place, notes = self.store.place(path)
         with self._lock:
-            if project_id(place) in self._sessions:
-                return self._sessions[project_id(place)]
+            opened = self._sessions.get(project_id(place))
+            if opened is not None:
+                return opened
             if place.exists():
                 return self._open(place, notes)
             sequence = self._read(path)
@@ -209,12 +210,13 @@ class Workspace:
 
     def find(self, number: str) -> Session:
         """An open project by its id, or one that can be opened."""
+        opened = self._sessions.get(number)
+        if opened is not None:  # without the lock, which somebody who opens a large input holds for long
+            return opened
         with self._lock:
-            if number in self._sessions:
-                return self._sessions[number]
             for path in self._list_files():
                 if project_id(path) == number:
-                    return self._open(path)
+                    return self._sessions.get(number) or self._open(path)
         raise MissingError("there is no such project; open its input again")
 
     def list_projects(self) -> list[messages.ProjectEntry]:

@@ -4,6 +4,7 @@ import hmac
 import ipaddress
 import secrets
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -149,14 +150,14 @@ class Guard:
 
         async def noting(message: Message) -> None:
             nonlocal answered
-            answered = True
-            await send(message)
+            if taken <= most or answered:  # what the application makes of the cut body is of no interest
+                answered = True
+                await send(message)
 
-        try:
+        with suppress(_TooLargeError):
             await self._app(scope, counting, noting)
-        except _TooLargeError:
-            if not answered:
-                await _refuse(413, f"at most {most} bytes can be sent at once")(scope, receive, send)
+        if taken > most and not answered:
+            await _refuse(413, f"at most {most} bytes can be sent at once")(scope, receive, send)
 
 
 class _TooLargeError(Exception):

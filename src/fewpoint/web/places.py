@@ -179,9 +179,9 @@ def _check_header(path: Path) -> None:
     statement = re.search(
         r"^\s*(?:ElementDataFile\s*=|data ?file\s*:)(.*)", text, re.IGNORECASE | re.MULTILINE | re.DOTALL
     )
-    for line in (statement[1] if statement else "").splitlines():
-        if line.strip().startswith(("/", "\\")) or ":" in line or ".." in line.replace("\\", "/").split("/"):
-            raise InputError(f"{path.name} must name data beside it, it names {line.strip()[:80]}; move the data there")
+    for line in map(str.strip, (statement[1] if statement else "").splitlines()):
+        if line.startswith(("/", "\\")) or ":" in line or ".." in line.replace("\\", "/").split("/"):
+            raise InputError(f"{path.name} must name data beside it, it names {line[:80]}; move the data there")
 
 
 def _check_one_file(path: Path) -> None:

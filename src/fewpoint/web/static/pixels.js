@@ -122,6 +122,6 @@ export function colourHeat(image) {
   for (let at = 0; at < data.length; at += 4) {
     const share = data[at] / 255;
     const [red, green, blue] = heatColour(share);
-    data.set([red, green, blue, Math.round(255 * Math.min(1, 3 * share))], at);
+    data.set([red, green, blue, Math.round(255 * Math.min(1, Math.max(0, 2.5 * share - 0.1)))], at);
   }
 }

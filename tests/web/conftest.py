@@ -8,7 +8,17 @@ from starlette.testclient import TestClient
 
 from fewpoint.web import queueing
 from fewpoint.web.server import create_app
-from web.visits import ADDRESS, QUICK_WORKER, make_options, make_root
+from web.visits import (
+    ADDRESS,
+    QUICK_WORKER,
+    click_everywhere,
+    is_over,
+    make_options,
+    make_root,
+    open_frames,
+    start_run,
+    watch,
+)
 
 
 @pytest.fixture
@@ -22,15 +32,29 @@ def client(root) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.fixture(scope="module")
-def module_root(tmp_path_factory) -> Path:
+@pytest.fixture(scope="session")
+def shared_root(tmp_path_factory) -> Path:
     return make_root(tmp_path_factory.mktemp("web") / "root")
 
 
-@pytest.fixture(scope="module")
-def module_client(module_root) -> Iterator[TestClient]:
-    """One server for a whole module, where starting it anew would only cost time."""
+@pytest.fixture(scope="session")
+def shared_client(shared_root) -> Iterator[TestClient]:
+    """One server for many tests, which leave its project as they find it."""
     real, queueing.COMMAND = queueing.COMMAND, QUICK_WORKER
-    with TestClient(create_app(make_options(module_root)), base_url=ADDRESS) as client:
+    with TestClient(create_app(make_options(shared_root)), base_url=ADDRESS) as client:
         yield client
     queueing.COMMAND = real
+
+
+@pytest.fixture(scope="session")
+def finished(shared_client) -> tuple[str, int, list[dict]]:
+    """A project, its one finished run, and what a page was told meanwhile."""
+    project = open_frames(shared_client)["id"]
+    click_everywhere(shared_client, project)
+    told = []
+    with watch(shared_client, project) as watching:
+        run = start_run(shared_client, project)
+        while not (told and told[-1]["kind"] == "run" and is_over(told[-1]["run"])):
+            told.append(watching.receive_json())
+    assert told[-1]["run"]["state"] == "finished", told[-1]
+    return project, run, told

@@ -56,11 +56,15 @@ def start_run(client, project: str, **fields) -> int:
     return answer.json()["id"]
 
 
-def wait_for(client, project: str, run: int, states=("finished", "failed", "cancelled", "interrupted")) -> dict:
-    """The run once it is in one of these states."""
+def is_over(run: dict) -> bool:
+    return run["state"] not in ("waiting", "running")
+
+
+def wait_for(client, project: str, run: int) -> dict:
+    """The run once it is over."""
     for _ in range(900):
         found = client.get(f"/api/projects/{project}/runs/{run}").json()
-        if found["state"] in states:
+        if is_over(found):
             return found
         time.sleep(0.1)
     raise AssertionError(f"run {run} is still {found}")

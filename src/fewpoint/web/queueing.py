@@ -187,18 +187,11 @@ class RunQueue:
         began_at = entry.record.started_at or datetime.now(UTC).isoformat(timespec="seconds")
         entry.began = time.monotonic() - entry.record.seconds
         entry.update(replace(entry.record, state="running", started_at=began_at), ahead=0, message="", phase="starting")
-        log = entry.folder / LOG_FILE
-        with explaining_write_errors(log), open(log, "wb") as errors:
-            entry.process = subprocess.Popen(
-                COMMAND,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},
-                start_new_session=True,  # Ctrl-C reaches the server only, which then ends it
-                text=True,
-                encoding="utf-8",
-            )
+        with self._changed:
+            if self._closed:
+                _interrupt(entry)
+                return
+            entry.process = _start_process(entry.folder / LOG_FILE)
         with suppress(BrokenPipeError):
             entry.process.stdin.write(json.dumps(entry.order.as_table()) + "\n")
             entry.process.stdin.flush()
@@ -276,6 +269,20 @@ def explain_death(code: int, folder: Path) -> str:
         lines = []
     last = lines[-1] if lines else f"it left with code {code} and without a word"
     return f"the training ended early: {last[:500]}"
+
+
+def _start_process(log: Path) -> subprocess.Popen:
+    with explaining_write_errors(log), open(log, "wb") as errors:
+        return subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},
+            start_new_session=True,  # Ctrl-C reaches the server only, which then ends it
+            text=True,
+            encoding="utf-8",
+        )
 
 
 def _take(entry: Entry, event: WorkerEvent) -> None:

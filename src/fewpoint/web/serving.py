@@ -36,7 +36,14 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
             )
         if open_page:
             threading.Timer(1.0, webbrowser.open, [address]).start()
-        config = uvicorn.Config(app, log_level="warning", ws_max_size=2**16, server_header=False, access_log=False)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            ws_max_size=2**16,
+            server_header=False,
+            access_log=False,
+            timeout_graceful_shutdown=3,
+        )
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         state.workspace.close()

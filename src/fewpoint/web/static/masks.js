@@ -7,39 +7,75 @@ import { colourHeat, colourMask, decodeRuns, outline } from "./pixels.js";
 import { activeRun, get, shownRun } from "./store.js";
 
 const KEPT = 240;
+const PARALLEL = 3;
+const MOST_WAITING = 12;
 
 /** @typedef {{mask: Uint8Array, width: number, picture: HTMLCanvasElement, edges: Path2D}} DrawnMask */
 /** @typedef {{run: number, object: string, frame: number, preview: boolean, version: number}} Which */
 
-/** What is known, oldest first; null while it is fetched or where there is none. @template Value */
+/**
+ * What is known, oldest first. What is not is fetched, that asked for last first: while a person scrubs, what has gone
+ * by need not come at all.
+ * @template Value
+ */
 class Shelf {
-  constructor() {
-    /** @type {Map<string, Value | null>} */
+  /** @param {() => void} onLoad */
+  constructor(onLoad) {
+    this.onLoad = onLoad;
+    /** @type {Map<string, Value>} */
     this.values = new Map();
+    /** @type {Map<string, () => Promise<Value>>} oldest first */
+    this.waiting = new Map();
+    /** @type {Set<string>} */
+    this.coming = new Set();
+    /** What the server would not give is not asked for again. @type {Set<string>} */
+    this.refused = new Set();
   }
 
-  /**
-   * What is there, or null and a fetch.
-   * @param {string} key
-   * @param {() => Promise<Value | null>} fetch
-   * @param {() => void} onLoad
-   */
-  take(key, fetch, onLoad) {
+  /** What is there, or null and a fetch. @param {string} key @param {() => Promise<Value>} fetch */
+  take(key, fetch) {
     const known = this.values.get(key);
     if (known !== undefined) return known;
-    this.values.set(key, null);
-    if (this.values.size > KEPT) this.values.delete(/** @type {string} */ (this.values.keys().next().value));
-    fetch().then(
-      (value) => {
-        this.values.set(key, value);
-        onLoad();
-      },
-      (error) => {
-        this.values.delete(key);
-        if (!(error instanceof Unreachable)) complain(error);
-      },
-    );
+    if (this.coming.has(key) || this.refused.has(key)) return null;
+    this.waiting.delete(key);
+    this.waiting.set(key, fetch);
+    if (this.waiting.size > MOST_WAITING) dropOldest(this.waiting);
+    this.fetchMore();
     return null;
+  }
+
+  fetchMore() {
+    if (this.coming.size >= PARALLEL) return;
+    const next = [...this.waiting].at(-1);
+    if (next === undefined) return;
+    this.waiting.delete(next[0]);
+    this.fetch(...next);
+    this.fetchMore();
+  }
+
+  /** @param {string} key @param {() => Promise<Value>} fetch */
+  async fetch(key, fetch) {
+    this.coming.add(key);
+    try {
+      this.values.set(key, await fetch());
+      if (this.values.size > KEPT) dropOldest(this.values);
+    } catch (error) {
+      if (!(error instanceof Unreachable)) {
+        this.refused.add(key);
+        complain(error);
+      }
+    }
+    this.coming.delete(key);
+    if (this.values.has(key)) this.onLoad();
+    this.fetchMore();
+  }
+}
+
+/** @param {Map<string, unknown>} map */
+function dropOldest(map) {
+  for (const key of map.keys()) {
+    map.delete(key);
+    return;
   }
 }
 
@@ -47,32 +83,45 @@ class Shelf {
 export class Masks {
   /** @param {() => void} onLoad */
   constructor(onLoad) {
-    this.onLoad = onLoad;
     /** @type {Shelf<DrawnMask>} */
-    this.masks = new Shelf();
+    this.masks = new Shelf(onLoad);
     /** @type {Shelf<HTMLCanvasElement>} */
-    this.heats = new Shelf();
-    /** The last preview of each object and frame, shown until the next has come. @type {Map<string, DrawnMask>} */
+    this.heats = new Shelf(onLoad);
+    /** The last mask of each object and frame, shown until the next has come. @type {Map<string, DrawnMask>} */
     this.stale = new Map();
   }
 
   /**
-   * The mask to show of an object on a frame.
+   * The mask to show now.
    * @param {import("./types.js").ObjectMessage} object
    * @param {number} frame
    * @returns {DrawnMask | null}
    */
   of(object, frame) {
-    const which = chooseMask(object, frame);
-    if (which === null) return null;
     const { project } = get();
-    if (project === null) return null;
-    const key = JSON.stringify([project.id, object.colour, which]);
+    const which = chooseMask(object, frame);
+    if (which === null || project === null) return null;
     const place = JSON.stringify([project.id, which.run, object.name, frame, object.colour]);
-    const mask = this.masks.take(key, () => fetchMask(project.id, which, object.colour), this.onLoad);
+    const key = JSON.stringify([place, which]);
+    const mask = this.masks.take(key, () => fetchMask(project.id, which, object.colour));
     if (mask !== null) this.stale.set(place, mask);
-    if (this.stale.size > KEPT) this.stale.delete(/** @type {string} */ (this.stale.keys().next().value));
+    if (this.stale.size > KEPT) dropOldest(this.stale);
     return mask ?? this.stale.get(place) ?? null;
+  }
+
+  /**
+   * Have the masks of neighbouring frames at hand, unless they are but a preview.
+   * @param {import("./types.js").ObjectMessage[]} objects
+   * @param {number} frame
+   */
+  prefetch(objects, frame) {
+    const { project } = get();
+    if (project === null || activeRun()?.state === "running") return;
+    // Those asked for last come first: the nearest.
+    for (const step of [3, -1, 2, 1]) {
+      const other = frame + step;
+      if (other >= 0 && other < project.frames) for (const object of objects) this.of(object, other);
+    }
   }
 
   /**
@@ -85,7 +134,7 @@ export class Masks {
     const { project } = get();
     if (run === null || project === null) return null;
     const address = probabilityAddress(project.id, run.id, frame, object.name);
-    return this.heats.take(address, () => fetchHeat(address), this.onLoad);
+    return this.heats.take(address, () => fetchHeat(address));
   }
 }
 
@@ -103,7 +152,7 @@ function chooseMask(object, frame) {
   return { run: run.id, object: object.name, frame, preview: false, version };
 }
 
-/** @param {string} id @param {Which} which @param {string} colour @returns {Promise<DrawnMask | null>} */
+/** @param {string} id @param {Which} which @param {string} colour @returns {Promise<DrawnMask>} */
 async function fetchMask(id, which, colour) {
   const { size, runs } = await readMask(id, which);
   return drawMask(decodeRuns(runs, size[0] * size[1]), size[1], colour);

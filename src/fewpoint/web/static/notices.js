@@ -29,7 +29,14 @@ function show(text, kind) {
     "div",
     { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status", "data-text": text },
     make("span", { text }),
-    make("button", { type: "button", class: "quiet", "aria-label": "Dismiss this message", onclick: close, text: "×" }),
+    make("button", {
+      type: "button",
+      class: "quiet",
+      "aria-label": "Dismiss",
+      title: "Dismiss",
+      onclick: close,
+      text: "×",
+    }),
   );
   list.append(notice);
   if (kind === "note") window.setTimeout(close, SHOWN_MS);

@@ -2,16 +2,20 @@
 
 import { find, make } from "./dom.js";
 import { act } from "./session.js";
-import { get, openProject, set, watch } from "./store.js";
+import { openProject, set, watch } from "./store.js";
 
 /** @typedef {import("./types.js").ObjectMessage} Thing */
 
 export function setUpObjects() {
   const list = find("objects", HTMLElement);
   find("add-object", HTMLButtonElement).addEventListener("click", addObject);
+  let shown = "";
   watch(["project", "object"], ({ project, object }) => {
+    const rows = project?.objects.map(({ name, colour, points }) => [name, colour, points.length]);
+    const content = JSON.stringify([object, rows]);
     // A name that is being typed is not taken away under the hands.
-    if (list.querySelector("input.rename") !== null) return;
+    if (content === shown || list.querySelector("input.rename") !== null) return;
+    shown = content;
     const controls = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("button, input")]);
     const focused = controls().findIndex((control) => control === document.activeElement);
     list.replaceChildren(...(project?.objects ?? []).map((other, index) => row(other, index, other.name === object)));
@@ -49,7 +53,7 @@ function row(object, index, chosen) {
     onchange: (/** @type {Event} */ event) => recolour(object, event),
   });
   const item = make("li", { class: chosen ? "chosen" : "" }, colour, choose);
-  if (chosen) item.append(pencil(object, item), remover(object));
+  if (chosen) item.append(pencil(object, choose), remover(object));
   return item;
 }
 
@@ -61,68 +65,46 @@ function recolour(object, event) {
   act({ kind: "recolour_object", object: object.name, colour: target.value.toLowerCase() });
 }
 
-/** @param {Thing} object @param {HTMLElement} item */
-function pencil(object, item) {
+/** @param {Thing} object @param {HTMLElement} choose  in whose place the name is typed */
+function pencil(object, choose) {
   const edit = () => {
+    const label = "Name of the object";
     const field = make("input", {
       type: "text",
       class: "rename",
       value: object.name,
       maxlength: 60,
-      "aria-label": "Name of the object",
+      "aria-label": label,
     });
-    const end = async (/** @type {boolean} */ keep) => {
-      const name = field.value.trim();
-      field.remove();
-      if (
-        keep &&
-        name !== "" &&
-        name !== object.name &&
-        (await act({ kind: "rename_object", object: object.name, name }))
-      ) {
-        set({ object: name });
-      } else refreshList();
-    };
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") field.blur();
-      if (event.key === "Escape") {
-        field.value = object.name;
-        field.blur();
-      }
+      if (event.key === "Escape") field.value = object.name;
+      if (event.key === "Escape" || event.key === "Enter") field.blur();
     });
-    field.addEventListener("blur", () => end(true), { once: true });
-    item.querySelector(".choose")?.replaceWith(field);
+    field.addEventListener("blur", () => {
+      field.replaceWith(choose);
+      rename(object, field.value.trim());
+    });
+    choose.replaceWith(field);
     field.focus();
     field.select();
   };
-  return make("button", {
-    type: "button",
-    class: "quiet small",
-    "aria-label": `Rename ${object.name}`,
-    title: "Rename",
-    onclick: edit,
-    text: "✎",
-  });
+  return iconButton("✎", `Rename ${object.name}`, edit);
+}
+
+/** @param {Thing} object @param {string} name */
+async function rename(object, name) {
+  if (name === "" || name === object.name) return;
+  if (await act({ kind: "rename_object", object: object.name, name })) set({ object: name });
 }
 
 /** @param {Thing} object */
 function remover(object) {
-  const remove = () => act({ kind: "remove_object", object: object.name });
-  const isLast = openProject().objects.length === 1;
-  const title = isLast ? "The only object stays" : "Remove this object; undo brings it back";
-  return make("button", {
-    type: "button",
-    class: "quiet small",
-    "aria-label": `Remove ${object.name}`,
-    title,
-    disabled: isLast,
-    onclick: remove,
-    text: "×",
-  });
+  const button = iconButton("×", `Remove ${object.name}`, () => act({ kind: "remove_object", object: object.name }));
+  button.disabled = openProject().objects.length === 1;
+  return button;
 }
 
-/** Draw the list anew although nothing has changed. */
-function refreshList() {
-  const { project } = get();
-  if (project !== null) set({ project: { ...project } });
+/** @param {string} text @param {string} label @param {() => void} onclick */
+function iconButton(text, label, onclick) {
+  return make("button", { type: "button", class: "quiet small", "aria-label": label, title: label, onclick, text });
 }

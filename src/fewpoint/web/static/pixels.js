@@ -61,32 +61,49 @@ export function outline(mask, width) {
   const height = mask.length / width;
   const at = (/** @type {number} */ y, /** @type {number} */ x) =>
     y >= 0 && x >= 0 && y < height && x < width ? mask[y * width + x] : 0;
+  const { top, bottom, left, right } = extent(mask, width);
   /** @type {[number, number, number, number][]} */
   const edges = [];
-  for (let y = 0; y <= height; y += 1) {
-    for (let x = 0; x < width; x += 1) {
+  for (let y = top; y <= bottom; y += 1) {
+    for (let x = left; x < right; x += 1) {
       const start = x;
-      while (x < width && at(y - 1, x) !== at(y, x)) x += 1;
+      while (x < right && at(y - 1, x) !== at(y, x)) x += 1;
       if (x > start) edges.push([y, start, y, x]);
     }
   }
-  for (let x = 0; x <= width; x += 1) {
-    for (let y = 0; y < height; y += 1) {
+  for (let x = left; x <= right; x += 1) {
+    for (let y = top; y < bottom; y += 1) {
       const start = y;
-      while (y < height && at(y, x - 1) !== at(y, x)) y += 1;
+      while (y < bottom && at(y, x - 1) !== at(y, x)) y += 1;
       if (y > start) edges.push([start, x, y, x]);
     }
   }
   return edges;
 }
 
+/**
+ * The box round what is marked; bottom and right are the first row and column outside.
+ * @param {Uint8Array} mask
+ * @param {number} width
+ */
+function extent(mask, width) {
+  const top = Math.floor(mask.indexOf(1) / width);
+  const bottom = Math.floor(mask.lastIndexOf(1) / width) + 1;
+  let [left, right] = [width, 0];
+  for (let y = Math.max(0, top); y < bottom; y += 1) {
+    const row = mask.subarray(y * width, (y + 1) * width);
+    const first = row.indexOf(1);
+    if (first !== -1) [left, right] = [Math.min(left, first), Math.max(right, row.lastIndexOf(1) + 1)];
+  }
+  return { top, bottom, left, right };
+}
+
 /** @param {Uint8Array} mask @param {number} width @param {string} colour @returns {ImageData} opaque where marked */
 export function colourMask(mask, width, colour) {
   const image = new ImageData(width, mask.length / width);
   const [red, green, blue] = parseColour(colour);
-  for (let pixel = 0; pixel < mask.length; pixel += 1) {
-    if (mask[pixel] === 0) continue;
-    image.data.set([red, green, blue, 255], 4 * pixel);
+  for (const [start, length] of encodeRuns(mask)) {
+    for (let pixel = start; pixel < start + length; pixel += 1) image.data.set([red, green, blue, 255], 4 * pixel);
   }
   return image;
 }

@@ -162,6 +162,7 @@ export class Stage {
     if (project === null) return;
     const shown = project.objects.find((object) => object.name === current);
     if (showHeat && shown) this.drawHeat(context, shown);
+    this.masks.prefetch(project.objects, frame);
     for (const object of project.objects) this.drawMask(context, object);
     for (const object of project.objects) {
       if (object.box?.frame === frame) strokeBox(context, this.view, object.box, object.colour);

@@ -3,6 +3,7 @@
 import { goTo } from "./commands.js";
 import { context2d, find, fitCanvas } from "./dom.js";
 import { addressOf } from "./frames.js";
+import { announce } from "./notices.js";
 import { heatColour } from "./pixels.js";
 import { get, set, watch } from "./store.js";
 
@@ -11,6 +12,7 @@ const INSET = 8;
 const POINTS_HEIGHT = 12;
 const GAP = 4;
 const DOUBT_HEIGHT = 8;
+const SETTLED_MS = 500;
 
 /** @param {import("./stage.js").Stage} stage */
 export function setUpTimeline(stage) {
@@ -25,6 +27,12 @@ export function setUpTimeline(stage) {
     slider.disabled = project === null;
     slider.setAttribute("aria-valuetext", describe());
     find("frame-number", HTMLElement).textContent = project === null ? "" : `${frame + 1} / ${project.frames}`;
+  });
+  let timer = 0;
+  watch(["frame"], ({ project, playing }) => {
+    window.clearTimeout(timer);
+    // Only the frame at which a person stops is worth saying.
+    if (project !== null && !playing) timer = window.setTimeout(() => announce(describe()), SETTLED_MS);
   });
   watch(["project", "frame", "object", "uncertainty"], () => drawStrip(strip));
   new ResizeObserver(() => drawStrip(strip)).observe(strip);

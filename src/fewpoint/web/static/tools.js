@@ -21,7 +21,7 @@ import { pointTool } from "./point-tool.js";
  * @property {(pointer: Pointer, stage: import("./stage.js").Stage) => void} drag
  * @property {(pointer: Pointer, stage: import("./stage.js").Stage) => void} release
  * @property {() => void} abandon  forget a drag that was begun
- * @property {(context: CanvasRenderingContext2D, stage: import("./stage.js").Stage) => void} draw  on top, in CSS pixels
+ * @property {(context: CanvasRenderingContext2D, stage: import("./stage.js").Stage) => void} draw  on top
  * @property {boolean} [byKeys]  whether a press by keys is followed by a release with the next one, as for a box
  */
 

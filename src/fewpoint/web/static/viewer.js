@@ -15,6 +15,7 @@ export function setUpViewer(stage) {
   });
   watch(["project", "frame"], ({ project, frame }) => {
     find("welcome", HTMLElement).hidden = project !== null;
+    find("panel", HTMLElement).inert = project === null;
     find("viewer", HTMLElement).classList.toggle("empty", project === null);
     find("frame-name", HTMLElement).textContent = project?.frame_names[frame] ?? "";
   });
@@ -27,14 +28,12 @@ export function setUpViewer(stage) {
     find("brushed-badge", HTMLElement).hidden = !object?.brushed.includes(get().frame);
   });
   watch(["window"], ({ window }) => {
-    const level =
-      window === null
-        ? ""
-        : `Level ${shorten((window.low + window.high) / 2)} · width ${shorten(window.high - window.low)}`;
-    find("window-label", HTMLElement).textContent = level;
+    const level = (/** @type {{low: number, high: number}} */ { low, high }) =>
+      `L ${shorten((low + high) / 2)}  W ${shorten(high - low)}`;
+    find("window-label", HTMLElement).textContent = window === null ? "" : level(window);
   });
   watch(["cursor", "project"], ({ cursor, project }) => {
-    find("pixel", HTMLElement).textContent = project === null ? "" : `row ${cursor.y}, column ${cursor.x}`;
+    find("pixel", HTMLElement).textContent = project === null ? "" : `y ${cursor.y}  x ${cursor.x}`;
   });
   watch(["project", "tool", "keyboardCursor"], () => {
     find("hint", HTMLElement).textContent = nextStep();
@@ -58,19 +57,18 @@ function showTitle() {
 function nextStep() {
   const { project, tool, keyboardCursor } = get();
   if (project === null) return "";
-  if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, , and . change the frame, Escape ends.";
+  if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, Escape ends.";
   if (tool === "box") return "Drag a box round the object on the frame where it is largest.";
-  if (tool === "brush" || tool === "eraser") return "Drag to change the mask of this frame. [ and ] change the size.";
+  if (tool === "brush" || tool === "eraser") return "Drag to change the mask of this frame; [ and ] change the size.";
   if (tool === "window") return "Drag up and down for brightness, left and right for contrast.";
   if (tool === "negative") return "Click where the mask leaks: on what is not the object.";
-  if (activeRun() !== null) return "You may close this page: the run goes on, and is here when you come back.";
+  if (activeRun() !== null) return "You may close this page: the run goes on without it.";
   const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
-  if (shownRun() !== null) return "Look at the uncertain frames (N), add points where it missed, and refine.";
+  if (shownRun() !== null) return "Look at uncertain frames (N), add points where it missed, refine.";
   if (marked === 0) return "Click on the object. One click on every few frames is enough.";
   if (marked < Math.min(5, project.frames))
     return `${marked} of ${project.frames} frames are marked. A few more will help.`;
-  if (!project.objects.some((object) => object.box))
-    return "Draw a box (B) on the frame where the object is largest, then run.";
+  if (!project.objects.some((object) => object.box)) return "Draw a box (B) where the object is largest, then run.";
   return "Ready to run.";
 }
 

@@ -1,10 +1,12 @@
 """What a person can do on the page, part by part."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+ROOT = Path(__file__).resolve().parents[3]
 POINTS = "state.project.objects[0].points.filter((p) => p.id > 0)"
 
 
@@ -147,6 +149,16 @@ def test_the_help_lists_every_key_that_does_something(open_project):
     person.page.keyboard.press("Escape")
 
 
+def test_the_guide_names_only_keys_that_do_what_it_says():
+    from fewpoint.web.server import STATIC
+
+    guide = (ROOT / "docs" / "start" / "annotate.md").read_text(encoding="utf-8")
+    commands = (STATIC / "commands.js").read_text(encoding="utf-8")
+    keys = set(re.findall(r"`((?:Ctrl\+|Shift\+)?[A-Z,.?])`", guide))
+    assert len(keys) > 12
+    assert {key for key in keys if f'"{key}"' not in commands} == {"C"}  # the cursor's own key, in keyboard.js
+
+
 def test_the_other_planes_of_a_volume_follow_the_pixel_pointed_at(open_project):
     person = open_project("volume.nii.gz")
     assert person.page.locator("#planes").is_visible()
@@ -212,6 +224,25 @@ def test_files_of_this_computer_are_sent_and_opened(shared_server, visit, tmp_pa
     person.page.locator("#upload").set_input_files(tmp_path / "from-here.npy")
     person.expect("state.project?.frames === 3 && state.project.height === 20 && state.project.width === 24")
     person.see_frame(0)
+
+
+def test_files_dropped_on_the_page_are_sent_and_opened(shared_server, visit):
+    person = visit(shared_server)
+    person.page.locator("#files li").first.wait_for()
+    person.page.evaluate(DROP_TWO_IMAGES)
+    person.expect("state.project?.frames === 2 && state.project.height === 20 && state.project.width === 30")
+    person.see_frame(0)
+
+
+DROP_TWO_IMAGES = """async () => {
+  const transfer = new DataTransfer();
+  for (const name of ["one.png", "two.png"]) {
+    const canvas = new OffscreenCanvas(30, 20);
+    canvas.getContext("2d").fillRect(5, 5, 9, 9);
+    transfer.items.add(new File([await canvas.convertToBlob({ type: "image/png" })], name, { type: "image/png" }));
+  }
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+}"""
 
 
 def test_a_refusal_is_told_in_one_line_and_can_be_dismissed(open_project):

@@ -172,4 +172,10 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     assert person.state("state.project.objects[0].brushed") == [0]
     page.locator("#runs .finished").first.wait_for()
     person.shoot("back")
+
+    # A run that is stopped says so.
+    page.keyboard.press("r")
+    page.get_by_role("button", name="Stop and keep the best so far").click()
+    page.locator("#runs .cancelled").wait_for()
+    person.shoot("stopped")
     person.complaints[:] = [text for text in person.complaints if not any(sign in text for sign in WENT_AWAY)]

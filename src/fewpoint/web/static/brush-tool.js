@@ -20,8 +20,13 @@ let stroke = null;
  * @param {number} frame
  */
 export function paintedMask(object, frame) {
-  if (stroke === null || stroke.object !== object.name || stroke.frame !== frame) return null;
+  if (stroke === null || !isPainted(object, frame)) return null;
   return drawMask(stroke.mask, openProject().width, object.colour);
+}
+
+/** @param {import("./types.js").ObjectMessage} object @param {number} frame */
+function isPainted(object, frame) {
+  return stroke !== null && stroke.object === object.name && stroke.frame === frame;
 }
 
 /** @param {0 | 1} value @returns {import("./tools.js").Tool} */
@@ -35,7 +40,9 @@ export function brushTool(value) {
         return tell("The brush is for the masks of a finished run. Run first.");
       const { frame } = get();
       const { height, width } = openProject();
-      const mask = stage.masks.of(object, frame)?.mask.slice() ?? new Uint8Array(height * width);
+      // The stroke before may not have reached the server yet.
+      const known = isPainted(object, frame) ? stroke?.mask : stage.masks.of(object, frame)?.mask;
+      const mask = known?.slice() ?? new Uint8Array(height * width);
       stroke = { mask, last: pointer.position, object: object.name, frame };
       paintTo(pointer, value);
       stage.draw();
@@ -46,10 +53,12 @@ export function brushTool(value) {
       stage.draw();
     },
     async release(_pointer, stage) {
-      if (stroke === null) return;
-      const { mask, object, frame } = stroke;
+      const ended = stroke;
+      if (ended === null) return;
+      const { mask, object, frame } = ended;
       const accepted = await act({ kind: "brush", object, frame, runs: encodeRuns(mask) });
-      stroke = null;
+      if (accepted) stage.masks.know(object, frame, mask);
+      if (stroke === ended) stroke = null;
       stage.draw();
       if (accepted) announce(`Mask of ${object} changed by hand on frame ${frame + 1}.`);
     },

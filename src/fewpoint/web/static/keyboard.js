@@ -32,12 +32,12 @@ export function keyOf(event) {
   return parts.filter((part) => part !== "").join("+");
 }
 
-/** @param {Record<string, Command>} commands @param {import("./stage.js").Stage} stage */
-export function setUpKeyboard(commands, stage) {
+/** @param {Record<string, Command>} commands @param {import("./gestures.js").Gestures} gestures */
+export function setUpKeyboard(commands, gestures) {
   const byKey = new Map(Object.values(commands).flatMap((command) => command.keys.map((key) => [key, command])));
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || isTyping(event) || document.querySelector("dialog[open]") !== null) return;
-    const isHandled = steerCursor(event, stage) || chooseObject(event) || runCommand(byKey.get(keyOf(event)));
+    const isHandled = steerCursor(event, gestures) || chooseObject(event) || runCommand(byKey.get(keyOf(event)));
     if (isHandled) event.preventDefault();
   });
 }
@@ -56,19 +56,20 @@ function isTyping(event) {
 /**
  * The keyboard's own cursor on the image: C or Enter begins, Escape ends.
  * @param {KeyboardEvent} event
- * @param {import("./stage.js").Stage} stage
+ * @param {import("./gestures.js").Gestures} gestures
  */
-function steerCursor(event, stage) {
+function steerCursor(event, gestures) {
   const { keyboardCursor, project } = get();
   if (project === null || event.ctrlKey || event.metaKey) return false;
-  const onImage = event.target === stage.canvas || event.target === document.body;
+  const onImage = event.target === gestures.stage.canvas || event.target === document.body;
   if (!keyboardCursor) {
-    const begins = (event.key === "c" && !event.altKey) || (event.key === "Enter" && event.target === stage.canvas);
-    if (begins) beginCursor(stage);
+    const begins =
+      (event.key === "c" && !event.altKey) || (event.key === "Enter" && event.target === gestures.stage.canvas);
+    if (begins) beginCursor(gestures);
     return begins;
   }
   if (event.key === "Escape" || event.key === "c") {
-    stage.abandon();
+    gestures.abandon();
     set({ keyboardCursor: false });
     announce("Arrow keys go through the frames again.");
     return true;
@@ -76,19 +77,19 @@ function steerCursor(event, stage) {
   const move = MOVES[event.key];
   if (move !== undefined && !event.altKey && onImage) {
     const step = event.shiftKey ? FAST : 1;
-    stage.moveCursor(move[0] * step, move[1] * step);
+    gestures.moveCursor(move[0] * step, move[1] * step);
     return true;
   }
   if (event.key === "Enter" && onImage) {
-    stage.pressByKey(event.altKey);
+    gestures.pressByKey(event.altKey);
     return true;
   }
   return false;
 }
 
-/** @param {import("./stage.js").Stage} stage */
-function beginCursor(stage) {
-  stage.canvas.focus();
+/** @param {import("./gestures.js").Gestures} gestures */
+function beginCursor(gestures) {
+  gestures.stage.canvas.focus();
   set({ keyboardCursor: true, playing: false });
   const { cursor } = get();
   announce(`Cursor at row ${cursor.y}, column ${cursor.x}. Arrow keys move it, Enter marks, Escape ends.`);

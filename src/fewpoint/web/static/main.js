@@ -8,12 +8,14 @@ import { makeCommands } from "./commands.js";
 import { setUpCurve } from "./curve.js";
 import { find } from "./dom.js";
 import { openExport, setUpExport } from "./export-dialog.js";
+import { Gestures } from "./gestures.js";
 import { fillHelp } from "./help.js";
 import { setUpKeyboard } from "./keyboard.js";
 import { attempt } from "./notices.js";
 import { setUpObjects } from "./objects-panel.js";
 import { setUpPlanes } from "./planes.js";
 import { beginRun, setUpRunPanel } from "./run-panel.js";
+import { guardLeaving } from "./session.js";
 import { Stage } from "./stage.js";
 import { get } from "./store.js";
 import { setUpTimeline } from "./timeline.js";
@@ -33,8 +35,9 @@ setUpCurve();
 setUpExport();
 setUpChooser();
 setUpButtons(commands);
-setUpKeyboard(commands, stage);
+setUpKeyboard(commands, new Gestures(stage));
 fillHelp(commands);
+guardLeaving();
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.querySelector("[data-close]")?.addEventListener("click", () => dialog.close());
 }

@@ -6,7 +6,8 @@ import { complain } from "./notices.js";
 import { colourHeat, colourMask, decodeRuns, outline } from "./pixels.js";
 import { activeRun, get, shownRun } from "./store.js";
 
-const KEPT = 240;
+const MOST_KEPT = 240;
+const KEPT_BYTES = 200e6;
 const PARALLEL = 3;
 const MOST_WAITING = 12;
 
@@ -58,7 +59,7 @@ class Shelf {
     this.coming.add(key);
     try {
       this.values.set(key, await fetch());
-      if (this.values.size > KEPT) dropOldest(this.values);
+      if (this.values.size > room()) dropOldest(this.values);
     } catch (error) {
       if (!(error instanceof Unreachable)) {
         this.refused.add(key);
@@ -69,6 +70,24 @@ class Shelf {
     if (this.values.has(key)) this.onLoad();
     this.fetchMore();
   }
+}
+
+/**
+ * Which mask it is: on which frame of what, and in which state.
+ * @param {string} id
+ * @param {import("./types.js").ObjectMessage} object
+ * @param {Which} which
+ */
+function keysOf(id, object, which) {
+  const place = JSON.stringify([id, which.run, object.name, which.frame, object.colour]);
+  return { place, key: JSON.stringify([place, which]) };
+}
+
+/** How many masks are kept: a picture with four bytes a pixel, and the mask itself. */
+function room() {
+  const { project } = get();
+  const bytes = 5 * (project?.width ?? 1) * (project?.height ?? 1);
+  return Math.max(8, Math.min(MOST_KEPT, Math.floor(KEPT_BYTES / bytes)));
 }
 
 /** @param {Map<string, unknown>} map */
@@ -101,12 +120,28 @@ export class Masks {
     const { project } = get();
     const which = chooseMask(object, frame);
     if (which === null || project === null) return null;
-    const place = JSON.stringify([project.id, which.run, object.name, frame, object.colour]);
-    const key = JSON.stringify([place, which]);
+    const { place, key } = keysOf(project.id, object, which);
     const mask = this.masks.take(key, () => fetchMask(project.id, which, object.colour));
     if (mask !== null) this.stale.set(place, mask);
-    if (this.stale.size > KEPT) dropOldest(this.stale);
+    if (this.stale.size > room()) dropOldest(this.stale);
     return mask ?? this.stale.get(place) ?? null;
+  }
+
+  /**
+   * Take over a mask that was painted here and is now the server's.
+   * @param {string} name
+   * @param {number} frame
+   * @param {Uint8Array} mask
+   */
+  know(name, frame, mask) {
+    const { project } = get();
+    const object = project?.objects.find((other) => other.name === name);
+    const which = object ? chooseMask(object, frame) : null;
+    if (project === null || object === undefined || which === null) return;
+    const { place, key } = keysOf(project.id, object, which);
+    const drawn = drawMask(mask, project.width, object.colour);
+    this.masks.values.set(key, drawn);
+    this.stale.set(place, drawn);
   }
 
   /**

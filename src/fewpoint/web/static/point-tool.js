@@ -12,6 +12,8 @@ import { pixelCentre } from "./view.js";
 const REACH = 11;
 const DRAG_STARTS = 4;
 
+/** Whether the press that goes on will set a new point where it ends. */
+let adding = false;
 /**
  * The point that is held, and where it was taken.
  * @type {{point: Point, from: {y: number, x: number}, moved: boolean} | null}
@@ -36,9 +38,7 @@ function pointNear(screen, stage) {
     const centre = pixelCentre(stage.view, point);
     return Math.hypot(centre.x - screen.x, centre.y - screen.y);
   };
-  const near = (currentObject()?.points ?? []).filter(
-    (point) => point.frame === frame && !isPending(point) && distance(point) <= REACH,
-  );
+  const near = (currentObject()?.points ?? []).filter((point) => point.frame === frame && distance(point) <= REACH);
   return near.sort((one, other) => distance(one) - distance(other))[0] ?? null;
 }
 
@@ -48,8 +48,9 @@ export function pointTool(positive) {
     cursor: "crosshair",
     press(pointer, stage) {
       const point = pointNear(pointer.screen, stage);
-      if (point !== null) held = { point, from: pointer.screen, moved: false };
-      else if (pointer.inside) addPoint(pointer.pixel, pointer.other ? !positive : positive);
+      adding = point === null && pointer.inside;
+      // A point that the server does not know yet cannot be held: a double click leaves it where it is.
+      if (point !== null && !isPending(point)) held = { point, from: pointer.screen, moved: false };
     },
     drag(pointer, stage) {
       if (held === null) return;
@@ -59,6 +60,8 @@ export function pointTool(positive) {
       stage.draw();
     },
     release(pointer) {
+      if (adding) addPoint(pointer.pixel, pointer.other ? !positive : positive);
+      adding = false;
       if (held === null) return;
       const { moved, point } = held;
       held = null;
@@ -66,6 +69,7 @@ export function pointTool(positive) {
       else removePoint(point);
     },
     abandon() {
+      adding = false;
       held = null;
       dragged = null;
     },

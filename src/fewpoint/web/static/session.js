@@ -15,10 +15,10 @@ const RETRY_MS = 1000;
 /** The project as the server last told it. @type {Project | null} */
 let confirmed = null;
 /**
- * What was done here and is not confirmed yet, in order.
- * @type {{action: Action, done: (accepted: boolean) => void}[]}
+ * What was done here and is not confirmed yet, in order; opening another project does not drop it.
+ * @type {{id: string, action: Action, done: (accepted: boolean) => void}[]}
  */
-let queue = [];
+const queue = [];
 let sending = false;
 /** @type {() => void} */
 let stopListening = () => {};
@@ -26,7 +26,6 @@ let stopListening = () => {};
 /** Show a project and follow it from now on. @param {Project} project */
 export function enter(project) {
   stopListening();
-  queue = [];
   confirmed = project;
   history.replaceState(null, "", `#project=${encodeURIComponent(project.id)}`);
   document.title = `${project.name} · fewpoint`;
@@ -40,7 +39,6 @@ export function enter(project) {
     playing: false,
     preview: null,
     uncertainty: null,
-    unsaved: 0,
   });
   refreshUncertainty();
   stopListening = listen(project.id, {
@@ -96,7 +94,10 @@ function acceptRun(run) {
 function show() {
   if (confirmed === null) return;
   const before = doubtKey(get().project);
-  const project = queue.reduce((known, { action }, index) => foresee(known, action, index), confirmed);
+  const project = queue.reduce(
+    (known, { id, action }, index) => (id === known.id ? foresee(known, action, index) : known),
+    confirmed,
+  );
   const names = project.objects.map((object) => object.name);
   const object = names.includes(get().object) ? get().object : (names.at(-1) ?? "");
   set({ project, object, frame: Math.min(get().frame, project.frames - 1) });
@@ -133,7 +134,7 @@ export const knowRun = acceptRun;
 /** Do something to the project. @param {Action} action @returns {Promise<boolean>} whether the server accepted it */
 export function act(action) {
   return new Promise((done) => {
-    queue.push({ action, done });
+    queue.push({ id: openProject().id, action, done });
     set({ unsaved: queue.length });
     show();
     send();
@@ -144,15 +145,14 @@ export function act(action) {
 async function send() {
   if (sending) return;
   sending = true;
-  for (let next = queue[0]; next !== undefined && confirmed !== null; next = queue[0]) {
-    const outcome = await deliver(confirmed.id, next.action);
+  for (let next = queue[0]; next !== undefined; next = queue[0]) {
+    const outcome = await deliver(next.id, next.action);
     if (outcome === "unreachable") {
       set({ online: false });
       await new Promise((resume) => window.setTimeout(resume, RETRY_MS));
       continue;
     }
-    // Another project may have been opened meanwhile, with a queue of its own.
-    if (queue[0] === next) queue.shift();
+    queue.shift();
     set({ unsaved: queue.length });
     show();
     next.done(outcome === "accepted");
@@ -172,4 +172,11 @@ async function deliver(id, action) {
     complain(error);
     return "refused";
   }
+}
+
+/** Nobody leaves the page by mistake while something that was done waits for the server. */
+export function guardLeaving() {
+  window.addEventListener("beforeunload", (event) => {
+    if (queue.length > 0) event.preventDefault();
+  });
 }

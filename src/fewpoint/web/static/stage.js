@@ -1,26 +1,24 @@
-/** What is seen of the current frame, and what do mouse, pen and fingers on it do? */
+/** What is seen of the current frame? */
 
 import { strokeBox } from "./box-tool.js";
 import { paintedMask } from "./brush-tool.js";
 import { context2d, fitCanvas } from "./dom.js";
 import { addressOf, fetchAround } from "./frames.js";
 import { Masks } from "./masks.js";
-import { complain, tell } from "./notices.js";
+import { complain } from "./notices.js";
 import { Pictures } from "./pictures.js";
 import { drawPoint } from "./point-marks.js";
 import { shownPlace } from "./point-tool.js";
-import { get, set, watch } from "./store.js";
+import { get, watch } from "./store.js";
 import { TOOLS } from "./tools.js";
 import { fitView, isInside, nearestPixel, pixelCentre, toImage, zoomAt } from "./view.js";
 
 /** @typedef {import("./tools.js").Pointer} Pointer */
-/** @typedef {import("./store.js").ToolName} ToolName */
 
 /** Beyond this many screen pixels for one of the image, pixels are shown as squares. */
 const SMOOTH_UP_TO = 12;
-const WHEEL_STEP = 60;
-const ZOOM_RATE = 0.0022;
 
+/** The canvas, the view of the image on it, and all that is drawn. */
 export class Stage {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
@@ -33,11 +31,6 @@ export class Stage {
     this.shownAddress = "";
     /** @type {Pointer | null} the mouse, while it is over the image */
     this.pointer = null;
-    /** @type {{tool: ToolName, id: number} | null} the drag that goes on */
-    this.drag = null;
-    /** @type {Map<number, {x: number, y: number}>} fingers on the image */
-    this.fingers = new Map();
-    this.wheelRest = 0;
     this.pictures = new Pictures({
       onLoad: (address) => address === addressOf(get().frame) && this.draw(),
       onRefusal: complain,
@@ -47,15 +40,7 @@ export class Stage {
   }
 
   hear() {
-    const { canvas } = this;
-    canvas.addEventListener("pointerdown", (event) => this.pointerDown(event));
-    canvas.addEventListener("pointermove", (event) => this.pointerMove(event));
-    canvas.addEventListener("pointerup", (event) => this.pointerUp(event));
-    canvas.addEventListener("pointercancel", (event) => this.pointerCancel(event));
-    canvas.addEventListener("pointerleave", () => this.setPointer(null));
-    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    new ResizeObserver(() => this.resized()).observe(canvas);
+    new ResizeObserver(() => this.resized()).observe(this.canvas);
     /** @type {string | undefined} */
     let project;
     watch(["project"], (state) => {
@@ -218,12 +203,6 @@ export class Stage {
     context.restore();
   }
 
-  /** @param {PointerEvent | WheelEvent} event @returns {Pointer} */
-  locate(event) {
-    const bounds = this.canvas.getBoundingClientRect();
-    return this.pointerAt({ x: event.clientX - bounds.left, y: event.clientY - bounds.top }, event.altKey);
-  }
-
   /** @param {{x: number, y: number}} screen @param {boolean} other @returns {Pointer} */
   pointerAt(screen, other) {
     const position = toImage(this.view, screen);
@@ -234,118 +213,6 @@ export class Stage {
       pixel: nearestPixel(position, this.image),
       inside: isInside(position, this.image),
     };
-  }
-
-  /** @param {Pointer | null} pointer */
-  setPointer(pointer) {
-    const drawsPointer = get().tool === "brush" || get().tool === "eraser";
-    this.pointer = pointer;
-    if (pointer?.inside && !get().keyboardCursor) set({ cursor: pointer.pixel });
-    else if (drawsPointer) this.draw();
-  }
-
-  /**
-   * The tool of a mouse button: the middle one moves, the right one changes the window.
-   * @param {number} button
-   * @returns {ToolName}
-   */
-  toolOf(button) {
-    if (button === 1) return "pan";
-    if (button === 2) return get().window === null ? "pan" : "window";
-    return get().tool;
-  }
-
-  /** @param {PointerEvent} event */
-  pointerDown(event) {
-    if (get().project === null) return;
-    this.canvas.focus({ preventScroll: true });
-    this.canvas.setPointerCapture(event.pointerId);
-    if (event.pointerType === "touch") this.fingers.set(event.pointerId, this.locate(event).screen);
-    if (this.fingers.size > 1) return this.abandon();
-    const tool = this.toolOf(event.button);
-    if (!this.ready && tool !== "pan" && tool !== "window") return tell("This frame is still on its way.");
-    set({ playing: false, keyboardCursor: false });
-    this.drag = { tool, id: event.pointerId };
-    TOOLS[tool].press(this.locate(event), this);
-  }
-
-  /** @param {PointerEvent} event */
-  pointerMove(event) {
-    const pointer = this.locate(event);
-    if (this.fingers.size > 1) return this.pinch(event.pointerId, pointer.screen);
-    this.setPointer(pointer);
-    if (this.drag?.id === event.pointerId) TOOLS[this.drag.tool].drag(pointer, this);
-  }
-
-  /** @param {PointerEvent} event */
-  pointerUp(event) {
-    this.fingers.delete(event.pointerId);
-    if (this.drag?.id !== event.pointerId) return;
-    const { tool } = this.drag;
-    this.drag = null;
-    TOOLS[tool].release(this.locate(event), this);
-  }
-
-  /** @param {PointerEvent} event */
-  pointerCancel(event) {
-    this.fingers.delete(event.pointerId);
-    this.abandon();
-  }
-
-  abandon() {
-    if (this.drag !== null) TOOLS[this.drag.tool].abandon();
-    this.drag = null;
-    this.draw();
-  }
-
-  /** Two fingers move the image and zoom it. @param {number} id @param {{x: number, y: number}} to */
-  pinch(id, to) {
-    const from = this.fingers.get(id);
-    const fixed = [...this.fingers].find(([other]) => other !== id)?.[1];
-    if (from === undefined || fixed === undefined) return;
-    const distance = (/** @type {{x: number, y: number}} */ finger) =>
-      Math.hypot(finger.x - fixed.x, finger.y - fixed.y);
-    this.fingers.set(id, to);
-    this.zoom(distance(to) / Math.max(1, distance(from)), fixed);
-  }
-
-  /**
-   * The wheel goes through the frames; with Ctrl, which a pinch on a touchpad sends too, it zooms.
-   * @param {WheelEvent} event
-   */
-  wheel(event) {
-    const { project, frame } = get();
-    if (project === null) return;
-    event.preventDefault();
-    const pixels = event.deltaY * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1);
-    if (event.ctrlKey || event.metaKey) return this.zoom(Math.exp(-pixels * ZOOM_RATE), this.locate(event).screen);
-    this.wheelRest += pixels;
-    const steps = Math.trunc(this.wheelRest / WHEEL_STEP);
-    this.wheelRest -= steps * WHEEL_STEP;
-    set({ frame: Math.min(project.frames - 1, Math.max(0, frame + steps)), playing: false });
-  }
-
-  /** Do with the current tool, at the keyboard's cursor, what the mouse would do there. @param {boolean} other */
-  pressByKey(other) {
-    if (!this.ready) return tell("This frame is still on its way.");
-    const { cursor, tool: name } = get();
-    const tool = TOOLS[name];
-    const pointer = this.pointerAt(this.centreOf(cursor), other);
-    if (this.drag === null) {
-      tool.press(pointer, this);
-      this.drag = { tool: name, id: -1 };
-      if (tool.byKeys) return;
-    }
-    this.drag = null;
-    tool.release(pointer, this);
-  }
-
-  /** Move the keyboard's cursor, and what it drags. @param {number} down @param {number} right */
-  moveCursor(down, right) {
-    const { cursor } = get();
-    const pixel = nearestPixel({ y: cursor.y + down, x: cursor.x + right }, this.image);
-    set({ cursor: pixel });
-    if (this.drag?.id === -1) TOOLS[this.drag.tool].drag(this.pointerAt(this.centreOf(pixel), false), this);
   }
 }
 

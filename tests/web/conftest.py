@@ -16,6 +16,7 @@ from web.visits import (
     make_options,
     make_root,
     open_frames,
+    serve_in_thread,
     start_run,
     watch,
 )
@@ -58,3 +59,11 @@ def finished(shared_client) -> tuple[str, int, list[dict]]:
             told.append(watching.receive_json())
     assert told[-1]["run"]["state"] == "finished", told[-1]
     return project, run, told
+
+
+@pytest.fixture
+def live(root, monkeypatch) -> Iterator[str]:
+    """The address of a real server, whose runs leave out the report."""
+    monkeypatch.setattr(queueing, "COMMAND", QUICK_WORKER)
+    with serve_in_thread(create_app(make_options(root))) as address:
+        yield address

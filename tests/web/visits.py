@@ -1,12 +1,19 @@
 """What tests do with a server, as a page does it."""
 
+import socket
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import uvicorn
 
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.web.places import Root
 from fewpoint.web.server import Options
+from fewpoint.web.serving import configure
 from synthetic import TINY, save_phantom, save_settings
 
 ADDRESS = "http://127.0.0.1:8760"
@@ -68,3 +75,20 @@ def wait_for(client, project: str, run: int) -> dict:
             return found
         time.sleep(0.1)
     raise AssertionError(f"run {run} is still {found}")
+
+
+@contextmanager
+def serve_in_thread(app) -> Iterator[str]:
+    """Serve an application at a free port as `fewpoint annotate` does; gives its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(configure(app))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

@@ -59,14 +59,14 @@ class Client:
     def open_project(self, path: str) -> "RemoteProject":
         return RemoteProject(self, self.post("/projects", {"project": path})["id"])
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         return json.loads(self.fetch(path, **query))
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         data = json.dumps(body or {}).encode()
         return json.loads(self._ask(Request(self._url(path), data, {"Content-Type": "application/json"})))
 
-    def fetch(self, path: str, **query: Any) -> bytes:
+    def fetch(self, path: str, /, **query: Any) -> bytes:
         """The bytes of an answer, as of a picture or a download."""
         return self._ask(Request(self._url(path) + ("?" + urlencode(query) if query else "")))
 

@@ -13,6 +13,7 @@ from fewpoint.io.projects import RunRecord
 LONGEST_PATH = 4096
 
 Frame = Annotated[int, Field(ge=0)]
+Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -205,8 +206,8 @@ class MaskMessage(Strict):
     """The object's pixels as (start, length) in row-major order."""
 
     frame: Frame
-    size: Annotated[list[int], Field(min_length=2, max_length=2)]
-    runs: list[tuple[int, int]]
+    size: Pair
+    runs: list[Pair]
 
 
 class ObjectQuery(Strict):

@@ -25,7 +25,7 @@ def find_mask(session: Session, run: int, target: NamedObject, frame: int, file:
 
 
 def describe_mask(mask: np.ndarray, frame: int) -> messages.MaskMessage:
-    return messages.MaskMessage(frame=frame, size=list(mask.shape), runs=list(encode_mask(mask)))
+    return messages.MaskMessage(frame=frame, size=list(mask.shape), runs=list(map(list, encode_mask(mask))))
 
 
 def find_probability(session: Session, run: int, target: NamedObject, frame: int) -> np.ndarray:

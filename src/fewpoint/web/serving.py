@@ -1,6 +1,8 @@
 """Starting the server: a free port, the page's address, and uvicorn."""
 
 import socket
+import subprocess
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -8,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from fewpoint.errors import InputError, OutputError
 from fewpoint.io.projects import is_project
 from fewpoint.web.guard import is_loopback
-from fewpoint.web.server import Options, create_app
+from fewpoint.web.server import Options, State, create_app
 
 
 def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
@@ -36,18 +39,28 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
             )
         if open_page:
             threading.Timer(1.0, webbrowser.open, [address]).start()
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            ws_max_size=2**16,
-            server_header=False,
-            access_log=False,
-            timeout_graceful_shutdown=3,
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        threading.Thread(target=_find_device, args=(state, options.device), daemon=True).start()
+        uvicorn.Server(configure(app)).run(sockets=[listener])
     finally:
         state.workspace.close()
         listener.close()
+
+
+def configure(app: FastAPI) -> uvicorn.Config:
+    """How uvicorn serves the application; pages that stay open do not keep it from ending."""
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws_max_size=2**16, timeout_graceful_shutdown=3
+    )
+
+
+def _find_device(state: State, device: str) -> None:
+    """Ask torch, in a process of its own, what runs will compute on; the page shows it."""
+    code = (
+        "import sys; from fewpoint.learning.devices import choose_device, describe_device; "
+        "print(describe_device(choose_device(sys.argv[1])))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, device], capture_output=True, text=True, check=False)
+    state.device = done.stdout.strip() if done.returncode == 0 else f"{device} is not available"
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -59,6 +72,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(family[4])
+        listener.listen()  # before the address is told, so that whoever is quick waits and is not refused
     except OSError as error:
         listener.close()
         raise OutputError(f"cannot listen at {host}, port {port}: {error.strerror}; give another --port") from error

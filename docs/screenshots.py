@@ -59,7 +59,8 @@ def main() -> None:
             annotate(light, phantom)
             dark = browser.new_page(viewport=SCREEN, color_scheme="dark")
             dark.goto(light.url)
-            see_frame(dark, 12)
+            see_frame(dark)
+            go_to(dark, 12)
             shoot(dark, "annotate-dark")
         browser.close()
 
@@ -83,7 +84,7 @@ def annotate(page: Page, phantom) -> None:
     page.get_by_role("button", name="mri.nii.gz").wait_for()
     shoot(page, "annotate-open")
     page.get_by_role("button", name="mri.nii.gz").click()
-    see_frame(page, 0)
+    see_frame(page)
     largest, top, left, bottom, right = largest_box(phantom.truth)
     for frame, y, x in phantom.points.coordinates[largest % 3 :: 3].tolist():
         go_to(page, frame)
@@ -116,21 +117,19 @@ def annotate(page: Page, phantom) -> None:
 
 def go_to(page: Page, frame: int) -> None:
     page.locator("#slider").fill(str(frame))
-    see_frame(page, frame)
+    page.wait_for_selector(f'#stage[data-frame="{frame}"]')
     page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(800)  # until masks and planes are there too
 
 
-def see_frame(page: Page, frame: int) -> None:
-    page.wait_for_selector(f'#stage[data-frame="{frame}"], #stage[data-frame]:not([data-frame="loading"])')
-    if page.locator("#stage").get_attribute("data-frame") != str(frame):
-        page.locator("#slider").fill(str(frame))
-        page.wait_for_selector(f'#stage[data-frame="{frame}"]')
-    page.wait_for_timeout(500)
+def see_frame(page: Page) -> None:
+    page.wait_for_selector('#stage[data-frame]:not([data-frame="loading"])')
 
 
 def shoot(page: Page, name: str) -> None:
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+    few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=10, dither=Image.Dither.NONE)
+    few.save(IMAGES / f"{name}.png", optimize=True)
     print(IMAGES / f"{name}.png")
 
 

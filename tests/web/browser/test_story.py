@@ -131,9 +131,10 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     page.locator("#brush-size").fill("3")
     before = read_mask(person, 2, 0)
     person.drag((40, 6), (40, 12))
-    person.expect("state.project.objects[0].brushed.includes(0)")
+    person.drag((44, 30), (44, 36))  # at once, before the server has answered
+    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
     after = read_mask(person, 2, 0)
-    assert not before[40, 6:13].any() and after[39:42, 6:13].all()
+    assert not before[40, 6:13].any() and after[39:42, 6:13].all() and after[43:46, 30:37].all()
     assert (after[:30] == before[:30]).all()
     page.wait_for_timeout(300)
     person.shoot("brushed")

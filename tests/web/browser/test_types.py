@@ -21,27 +21,21 @@ TYPESCRIPT = "typescript@5.9.3"
 NOT_MIRRORED = {"Strict", "ErrorMessage", "OpenRequest", "ActionRequest", "RunRequest", "ExportRequest"}
 
 
-def find_checker() -> list[str] | None:
-    """The TypeScript compiler of this machine, or one fetched for the purpose; None where there is neither."""
-    if shutil.which("tsc"):
-        return ["tsc"]
-    if shutil.which("npx") is None:
-        return None
-    fetched = ["npx", "--yes", "--package", TYPESCRIPT, "tsc"]
-    try:
-        probe = subprocess.run([*fetched, "--version"], capture_output=True, timeout=120, check=False)
-    except subprocess.TimeoutExpired:
-        return None
-    return fetched if probe.returncode == 0 else None
-
-
 def test_every_module_of_the_page_passes_the_strict_type_check():
-    checker = find_checker()
-    if checker is None:
-        pytest.skip("no TypeScript compiler: neither tsc nor an npx that can fetch one")
-    result = subprocess.run(
-        [*checker, "--project", str(HERE / "tsconfig.json")], capture_output=True, text=True, check=False
-    )
+    """With the TypeScript compiler of this machine, or one fetched for the purpose; nothing of it is shipped."""
+    if shutil.which("tsc"):
+        checker = ["tsc"]
+    elif shutil.which("npx"):
+        checker = ["npx", "--yes", "--package", TYPESCRIPT, "tsc"]
+    else:
+        pytest.skip("there is neither tsc nor npx on this machine")
+    command = [*checker, "--project", str(HERE / "tsconfig.json")]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npx could not fetch {TYPESCRIPT}")
+    if result.returncode != 0 and "error TS" not in result.stdout:
+        pytest.skip(f"npx could not fetch {TYPESCRIPT}: {result.stderr.strip()[-200:]}")
     assert result.returncode == 0, result.stdout
 
 

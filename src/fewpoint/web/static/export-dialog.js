@@ -7,6 +7,15 @@ import { openProject, shownRun } from "./store.js";
 
 /** @typedef {import("./types.js").FormatEntry} Format */
 
+/** The format that is chosen at first, by what the input's name ends with. @type {[RegExp, string][]} */
+const OWN = [
+  [/\.nii(\.gz)?$/i, "nifti"],
+  [/\.(nrrd|nhdr)$/i, "nrrd"],
+  [/\.(mha|mhd)$/i, "mha"],
+  [/\.tiff?$/i, "tiff"],
+  [/\.zarr$/i, "zarr"],
+];
+
 export function setUpExport() {
   find("export-form", HTMLFormElement).addEventListener("submit", (event) => {
     event.preventDefault();
@@ -23,7 +32,9 @@ export async function openExport() {
   find("export", HTMLDialogElement).showModal();
   const formats = run === null ? null : await attempt(listFormats);
   if (formats === null) return;
-  const first = formats.find((format) => format.available);
+  const own = OWN.find(([ending]) => ending.test(openProject().input))?.[1];
+  const usable = formats.filter((format) => format.available);
+  const first = usable.find((format) => format.name === own) ?? usable[0];
   find("formats", HTMLElement).replaceChildren(...formats.map((format) => choice(format, format === first)));
 }
 

@@ -64,7 +64,7 @@ function nextStep() {
   if (tool === "negative") return "Click where the mask leaks: on what is not the object.";
   if (activeRun() !== null) return "You may close this page: the run goes on without it.";
   const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
-  if (shownRun() !== null) return "Look at uncertain frames (N), add points where it missed, refine.";
+  if (shownRun() !== null) return "Look at uncertain frames (N), add points, refine.";
   if (marked === 0) return "Click on the object. One click on every few frames is enough.";
   if (marked < Math.min(5, project.frames))
     return `${marked} of ${project.frames} frames are marked. A few more will help.`;

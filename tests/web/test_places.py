@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import SimpleITK
 import tifffile
+from starlette.testclient import TestClient
 
 from fewpoint.errors import InputError
 from fewpoint.web.faults import MissingError
 from fewpoint.web.places import Root
+from fewpoint.web.server import create_app
 from synthetic import save_frames
-from web.visits import open_frames
+from web.visits import ADDRESS, make_options, open_frames
 
 FRAMES = np.arange(2 * 8 * 8, dtype=np.uint8).reshape(2, 8, 8, 1)
 
@@ -79,7 +81,7 @@ def test_a_link_that_stays_inside_is_followed(client, root):
 def test_a_folder_of_frames_with_a_link_that_leads_out_is_refused(client, root, outside):
     (root / "frames" / "9999.png").symlink_to(outside / "0000.png")
     answer = client.post("/api/projects", json={"input": "frames"})
-    assert (answer.status_code, "leads out of the root" in answer.text) == (422, True)
+    assert (answer.status_code, "leads out of root" in answer.text) == (422, True)
 
 
 @pytest.mark.parametrize("name", ["../secret/data.raw", "/{outside}/data.raw"])
@@ -125,6 +127,32 @@ def test_a_project_whose_input_lies_outside_is_refused(client, root, outside):
     answer = client.post("/api/projects", json={"project": "stranger.fewpoint"})
     assert answer.status_code == 422 and "not below the root" in answer.text
     assert [entry["id"] for entry in client.get("/api/projects").json()] == [project["id"]]
+
+
+def test_a_project_file_that_is_a_link_out_of_the_root_is_not_taken(client, root, tmp_path):
+    stranger = tmp_path / "stranger.fewpoint"
+    stranger.write_text("nobody may write here")
+    (root / "frames.fewpoint").symlink_to(stranger)
+    project = open_frames(client)
+    assert project["path"].startswith(str(root.parent / "kept"))
+    assert stranger.read_text() == "nobody may write here"
+
+
+def test_what_runs_left_may_not_lead_elsewhere(root, outside):
+    with TestClient(create_app(make_options(root)), base_url=ADDRESS) as client:
+        open_frames(client)
+    (root / "frames.fewpoint.runs" / "exports").mkdir()
+    (root / "frames.fewpoint.runs" / "exports" / "run-1-png").symlink_to(outside)
+    with TestClient(create_app(make_options(root)), base_url=ADDRESS) as client:
+        answer = client.post("/api/projects", json={"input": "frames"})
+        assert answer.status_code == 422 and "is a link that leads out" in answer.text
+
+
+def test_uploads_do_not_follow_a_link_out_of_the_root(client, root, outside):
+    (root / ".fewpoint-uploads").symlink_to(outside)
+    before = sorted(outside.iterdir())
+    assert client.post("/api/uploads", files=[("files", ("a.npy", b"0"))]).status_code == 422
+    assert sorted(outside.iterdir()) == before
 
 
 def test_an_array_that_holds_objects_is_refused_and_never_unpickled(client, root):

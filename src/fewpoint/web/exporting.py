@@ -100,7 +100,7 @@ def find_export(session: Session, name: str) -> Path:
         raise MissingError(f"there is no export {name[:80]!r}; make it first")
     if (folder / f"{name}.zip").exists():
         return folder / f"{name}.zip"
-    return next(path for path in (folder / name).iterdir())
+    return next(path for path in (folder / name).rglob("*") if path.is_file())
 
 
 def write_export(order: ExportOrder) -> list[str]:

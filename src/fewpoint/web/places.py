@@ -107,31 +107,37 @@ class Root:
                 return
 
     def new_upload_folder(self) -> Path:
-        return self.path / UPLOADS_FOLDER / secrets.token_hex(8)
+        folder = self.path / UPLOADS_FOLDER
+        if not self.holds(folder):
+            raise InputError(f"{UPLOADS_FOLDER} is a link that leads out of the root; remove it")
+        return folder / secrets.token_hex(8)
 
     def check_input(self, path: Path) -> None:
         """Raise InputError for an input that would make a reader open files outside the root."""
         if path.is_dir():
-            self._check_links(path, deep=True)
+            check_links(path, self)
         elif path.name.lower().endswith((".mhd", ".nhdr")):
-            self._check_links(path.parent, deep=False)
+            check_links(path.parent, self, deep=False)
             _check_header(path)
         elif path.name.lower().endswith(tiff.SUFFIXES):
             _check_one_file(path)
         elif path.name.lower().endswith(VIDEO_SUFFIXES):
             _check_no_playlist(path)
 
-    def _check_links(self, folder: Path, deep: bool) -> None:
-        """Refuse links that lead out; a folder of frames is read as a whole, links followed."""
-        seen = 0
-        for current, names, files in os.walk(folder):
-            for name in (*names, *files):
-                entry = Path(current, name)
-                if entry.is_symlink() and not self.holds(entry):
-                    raise InputError(f"{name} is a link that leads out of the root; copy the file instead")
-            seen += len(names) + len(files)
-            if not deep or seen > MOST_LINKS_CHECKED:
-                return
+
+def check_links(folder: Path, root: Root, *, deep: bool = True) -> None:
+    """Raise InputError for a link in a folder that leads out of the root; readers take all files, links followed."""
+    seen = 0
+    for current, names, files in os.walk(folder):
+        for name in (*names, *files):
+            entry = Path(current, name)
+            if entry.is_symlink() and not root.holds(entry):
+                raise InputError(f"{name} is a link that leads out of {root.path.name}; copy the file instead")
+        seen += len(names) + len(files)
+        if not deep:
+            return
+        if seen > MOST_LINKS_CHECKED:
+            raise InputError(f"{folder.name} must hold at most {MOST_LINKS_CHECKED} files; open a folder inside it")
 
 
 def classify(path: Path) -> str | None:

@@ -20,7 +20,7 @@ from fewpoint.web import messages
 from fewpoint.web.broadcast import Broadcast
 from fewpoint.web.faults import MissingError, StaleError
 from fewpoint.web.pictures import Picture, PictureCache, cut_plane, encode_frame
-from fewpoint.web.places import Root
+from fewpoint.web.places import Root, check_links
 
 CACHE_BYTES = 512 * 2**20
 VIDEO = "video"
@@ -160,10 +160,7 @@ class Store:
     def place(self, input_path: Path) -> tuple[Path, tuple[str, ...]]:
         """The project file of an input, and what the user should know about its place."""
         beside = input_path.with_name(input_path.name + SUFFIX)
-        inside = self.root.holds(beside.parent)
-        if beside.exists() and inside:
-            return beside, ()
-        if inside and os.access(beside.parent, os.W_OK):
+        if self.root.holds(beside) and (beside.exists() or os.access(beside.parent, os.W_OK)):
             return beside, ()
         digest = hashlib.sha256(str(input_path).encode()).hexdigest()[:8]
         elsewhere = self.fallback / f"{input_path.name}-{digest}{SUFFIX}"
@@ -251,6 +248,7 @@ class Workspace:
         )
 
     def _open(self, path: Path, notes: tuple[str, ...] = ()) -> Session:
+        check_links(runs_folder(path), Root(runs_folder(path).resolve()))
         log = ProjectLog.open(path)
         try:
             found = log.header.find_input(path)

@@ -19,7 +19,7 @@ from fewpoint.evaluation.phantom import Phantom, make_phantom
 from synthetic import TINY, save_frames, save_settings
 
 SCREEN = {"width": 1280, "height": 720}
-PATIENCE_MS = 60_000
+PATIENCE_MS = 120_000
 SHOTS = "FEWPOINT_SCREENSHOTS"  # a folder; without it screenshots are kept only as long as the test's own files
 
 # Violations of the content security policy are told to the page and to nobody else.

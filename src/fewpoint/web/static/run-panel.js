@@ -98,14 +98,13 @@ function phaseInWords(run) {
   return phase.charAt(0).toUpperCase() + phase.slice(1);
 }
 
-/** The last runs that have ended, newest first. @param {Run[]} runs */
+/** What became of the last run that has ended. @param {Run[]} runs */
 function showLast(runs) {
-  const ended = runs.filter((run) => run.state !== "running" && run.state !== "waiting").reverse();
+  const last = runs.findLast((run) => run.state !== "running" && run.state !== "waiting");
   const list = find("runs", HTMLElement);
-  list.hidden = ended.length === 0;
-  list.replaceChildren(
-    ...ended.slice(0, 2).map((run) => make("li", { class: run.state, text: sentence(run), title: run.error || null })),
-  );
+  list.hidden = last === undefined;
+  if (last === undefined) return;
+  list.replaceChildren(make("li", { class: last.state, text: sentence(last), title: last.error || null }));
 }
 
 /** @param {Run} run */
@@ -127,7 +126,7 @@ function sentence(run) {
 
 /** @param {Run} run */
 function changedSince(run) {
-  return openProject().version > run.version ? "; points have changed since" : "";
+  return openProject().version > run.version ? "; changed since" : "";
 }
 
 /** @param {number} seconds */

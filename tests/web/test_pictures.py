@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fewpoint.report.tiles import render_frame
 from fewpoint.superpixels.intensity import IntensityWindow
 from fewpoint.web import pictures
-from fewpoint.web.pictures import Picture, PictureCache, encode_frame
+from fewpoint.web.pictures import Picture, PictureCache, encode_frame, shade
 from web.visits import open_frames
 
 
@@ -59,6 +60,15 @@ def test_a_view_without_meaning_is_refused(client, query):
 def test_a_frame_that_is_not_there_is_missing(client, frame):
     project = open_frames(client)["id"]
     assert client.get(f"/api/projects/{project}/frames/{frame}").status_code in (404, 422)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_a_picture_has_the_shades_of_the_report(dtype, channels):
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 30, channels)).astype(dtype)
+    window = IntensityWindow(np.full(channels, 30.0), np.full(channels, 200.0))
+    expected = render_frame(pixels, window)
+    assert np.array_equal(shade(pixels, window), expected if channels == 3 else expected[..., 0])
 
 
 def test_large_frames_are_sent_as_jpeg_and_small_ones_to_the_bit():

@@ -1,6 +1,7 @@
 """The process of a run, in this process."""
 
 import json
+import subprocess
 import threading
 from dataclasses import replace
 from io import StringIO
@@ -16,6 +17,7 @@ from fewpoint.web.jobs import StoppedError
 from fewpoint.web.orders import Order, result_folder, shown_folder
 from fewpoint.web.shown import read_mask
 from fewpoint.web.worker import Teller, work
+from web.visits import QUICK_WORKER
 
 
 @pytest.fixture
@@ -92,6 +94,16 @@ def test_what_is_not_possible_yet_is_said(order):
     ]
     assert any("1 points beside object are kept but not used yet" in note for note in notes)
     assert any("trained anew" in note for note in notes)
+
+
+def test_the_process_ends_with_the_server(order):
+    """Its standard input ends when the server dies, by whatever means."""
+    Path(order.folder).mkdir(parents=True)
+    long = replace(order, changes=("phases.warmup_epochs=4000",))
+    done = subprocess.run(
+        QUICK_WORKER, input=json.dumps(long.as_table()) + "\n", capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1 and '"kind":"ended"' not in done.stdout
 
 
 def test_a_stop_is_not_taken_for_an_error_of_the_user():

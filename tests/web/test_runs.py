@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from fewpoint.cli.main import run as run_command
 from fewpoint.core.run_lengths import decode_mask
+from fewpoint.errors import OutputError
 from fewpoint.io.masks import read_masks
 from fewpoint.io.projects import read_project
 from fewpoint.web import queueing
@@ -185,6 +186,24 @@ def kill_worker(client, run: int) -> None:
     entry = client.app.state.fewpoint.queue._current
     assert entry.record.id == run
     os.kill(entry.process.pid, signal.SIGKILL)
+
+
+def test_a_disk_that_fills_up_fails_the_run_and_not_the_server(client, monkeypatch):
+    project = open_frames(client)["id"]
+    click_everywhere(client, project)
+    session = client.app.state.fewpoint.workspace.find(project)
+    real = session.log.record_run
+
+    def refuse(record):
+        if record.state != "waiting":
+            raise OutputError("the disk is full")
+        real(record)
+
+    monkeypatch.setattr(session.log, "record_run", refuse)
+    for _ in range(2):
+        state = wait_for(client, project, start_run(client, project))
+        assert state["state"] == "failed" and "the disk is full" in state["error"]
+    assert client.get("/api/health").status_code == 200
 
 
 def test_a_process_that_dies_without_a_word_is_explained(tmp_path):

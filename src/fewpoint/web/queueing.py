@@ -25,7 +25,7 @@ from fewpoint.web.shown import MASKS
 
 COMMAND = (sys.executable, "-m", "fewpoint.web.worker")
 MOST_WAITING = 100
-STOP_SECONDS = 60.0  # within which a stopped run must have written what it has
+STOP_SECONDS = 600.0  # within which a stopped run must have written what it has; large volumes take long
 LOG_TAIL = 4000
 
 
@@ -177,7 +177,7 @@ class RunQueue:
             try:
                 self._run(entry)
             except Exception as error:  # nothing that one run does may end the queue
-                entry.update(replace(entry.record, state="failed", error=f"the run could not be started: {error}"))
+                _fail(entry, error)
             with self._changed:
                 self._current = None
                 self._show_places()
@@ -297,6 +297,18 @@ def _take(entry: Entry, event: WorkerEvent) -> None:
         entry.update(message=event.text)
     elif isinstance(event, Ended):
         entry.ended = event
+
+
+def _fail(entry: Entry, error: Exception) -> None:
+    """End a run that the server itself cannot go on with, as where the disk is full; told even if not written down."""
+    if entry.process is not None:
+        entry.process.kill()
+        entry.process.wait()
+    told = " ".join(f"the run could not go on: {error}".split())[:500]
+    try:
+        entry.update(replace(entry.record, state="failed", error=told), seconds_left=None)
+    except (FewpointError, ValueError):
+        entry.update(state="failed", error=told, seconds_left=None)
 
 
 def _interrupt(entry: Entry) -> None:

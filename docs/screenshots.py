@@ -86,7 +86,7 @@ def annotate(page: Page, phantom) -> None:
     page.get_by_role("button", name="mri.nii.gz").click()
     see_frame(page)
     largest, top, left, bottom, right = largest_box(phantom.truth)
-    for frame, y, x in phantom.points.coordinates[largest % 3 :: 3].tolist():
+    for frame, y, x in phantom.points.coordinates[largest % 2 :: 2].tolist():
         go_to(page, frame)
         page.mouse.click(*page.evaluate(PLACE, [y, x]))
         page.wait_for_timeout(300)

@@ -394,3 +394,9 @@ def test_no_script_or_style_stands_in_the_page_itself():
     text = (STATIC / "index.html").read_text(encoding="utf-8")
     assert re.findall(r"<style|\sstyle=|\son[a-z]+=|javascript:|https?://", text) == []
     assert re.findall(r"<script(?![^>]*\ssrc=)", text) == []
+
+
+def test_the_pictures_of_the_guide_are_small_enough_for_a_repository():
+    pictures = list((ROOT / "docs" / "images").glob("*.png"))
+    assert len(pictures) >= 5
+    assert [picture.name for picture in pictures if picture.stat().st_size > 300_000] == []

@@ -14,6 +14,7 @@ from fewpoint.learning.settings import (
     PhaseSettings,
     PriorSettings,
     RefinementSettings,
+    ReuseSettings,
     RiskSettings,
     StoppingSettings,
     TrainingSettings,
@@ -38,6 +39,7 @@ class Settings:
     stopping: StoppingSettings = field(default_factory=StoppingSettings)
     augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
+    reuse: ReuseSettings = field(default_factory=ReuseSettings)
     diffusion: DiffusionSettings = field(default_factory=DiffusionSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
@@ -125,6 +127,19 @@ def as_table(settings: Settings) -> dict[str, dict[str, Any]]:
         section: {name: str(value) if value == math.inf else value for name, value in values.items()}
         for section, values in asdict(settings).items()
     }
+
+
+def settings_from_table(table: dict[str, dict[str, Any]]) -> Settings:
+    """Settings that as_table turned into plain values.
+
+    >>> settings_from_table(as_table(FAST)) == FAST
+    True
+    """
+    settings = PAPER
+    for section, values in table.items():
+        for name, value in values.items():
+            settings = override(settings, f"{section}.{name}", value)
+    return settings
 
 
 def _nearest(key: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from fewpoint.core.actions import AddObject, AddPoint, SetFraction
 from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.io.points import hash_points
 from fewpoint.io.projects import ProjectLog
 from fewpoint.web import worker
 from fewpoint.web.jobs import StoppedError
@@ -81,19 +82,39 @@ def test_a_stop_before_the_first_look_leaves_nothing(order, root):
     assert not shown_folder(root / "frames.fewpoint.runs" / "1", 0).exists()
 
 
-def test_what_is_not_possible_yet_is_said(order):
+def test_a_refinement_goes_on_from_the_networks_of_a_run_and_takes_negative_points(order, root):
+    first = replace(order, objects=(0,))
+    run(first)
     log = ProjectLog.open(Path(order.project))
-    log.do(AddPoint("object", 0, 0, 0, positive=False))
+    log.do(AddPoint("object", 1, 0, 0, positive=False))
     log.close()
-    stop = threading.Event()
-    stop.set()
-    notes = [
-        event["text"]
-        for event in run(replace(order, version=order.version + 1, refined_from=order.folder), stop)
-        if event["kind"] == "note"
+    folder = str(root / "frames.fewpoint.runs" / "2")
+    refined = run(
+        replace(first, version=order.version + 1, folder=folder, refined_from=first.folder, objects=order.objects)
+    )
+    assert refined[-1]["state"] == "finished", refined[-1]
+    assert not read_mask(shown_folder(Path(folder), 0) / "masks.npy", 1, (48, 40))[0, 0]
+    manifest = json.loads((result_folder(Path(folder), 0) / "manifest.json").read_text())
+    assert manifest["refined_from"] == str(result_folder(Path(first.folder), 0))
+    points = log.project.objects[0].to_points()
+    assert points.negatives.tolist() == [[1, 0, 0]] and manifest["identity"]["points"] == hash_points(points)
+    # The second object was not in the first run.
+    assert [event["text"] for event in refined if event["kind"] == "note"] == [
+        "b was not in the run to be refined, so that it is trained anew"
     ]
-    assert any("1 points beside object are kept but not used yet" in note for note in notes)
-    assert any("trained anew" in note for note in notes)
+    phases = [event["phase"] for event in refined if event["kind"] == "progress"]
+    assert "object 1 of 2: refinement" in phases and "object 1 of 2: warm-up" not in phases
+    assert "object 2 of 2: warm-up" in phases
+
+
+def test_a_run_that_was_stopped_early_cannot_be_refined_and_says_so(order, root):
+    stop = threading.Event()
+    first = replace(order, objects=(0,))
+    stop.set()
+    run(first, stop)
+    again = replace(first, folder=str(root / "frames.fewpoint.runs" / "2"), refined_from=first.folder)
+    notes = [event["text"] for event in run(again, stop) if event["kind"] == "note"]
+    assert len(notes) == 1 and notes[0].startswith("object is trained anew: ")
 
 
 def test_the_process_ends_with_the_server(order):

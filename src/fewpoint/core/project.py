@@ -70,11 +70,11 @@ class NamedObject:
         return tuple(click for click in self.points if not click.positive)
 
     def to_points(self) -> PointSet:
-        """The positive clicks; InputError where there are none."""
+        """All clicks, those on the object and those beside it; InputError where none is on it."""
         if not self.positives:
             raise InputError(f"{self.name} has no point yet; click on it at least once")
-        rows = [(click.frame, click.y, click.x) for click in self.positives]
-        return PointSet.from_rows(rows, self.absent, [self.name] * len(rows))
+        rows, others = _rows(self.positives), _rows(self.negatives)
+        return PointSet.from_rows(rows, self.absent, [self.name] * len(rows), others, [self.name] * len(others))
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,16 @@ class Project:
         return None if self.fraction is None else AreaBound(self.fraction)
 
     def to_points(self) -> PointSet:
-        """The positive clicks on all objects; a frame counts as absent where every clicked object is."""
+        """The clicks on and beside all objects; a frame counts as absent where every clicked object is."""
         clicked = self.clicked
         if not clicked:
             raise InputError("no object has a point yet; click on one at least once")
-        rows = [((click.frame, click.y, click.x), each.name) for each in clicked for click in each.positives]
+        names = [each.name for each in clicked for _ in each.positives]
+        other_names = [each.name for each in clicked for _ in each.negatives]
+        rows = _rows(tuple(click for each in clicked for click in each.positives))
+        others = _rows(tuple(click for each in clicked for click in each.negatives))
         absent = set.intersection(*(set(each.absent) for each in clicked))
-        return PointSet.from_rows([row for row, _ in rows], sorted(absent), [name for _, name in rows])
+        return PointSet.from_rows(rows, sorted(absent), names, others, other_names)
 
     def replaced(self, changed: NamedObject, name: str | None = None) -> "Project":
         """The project with one object changed; name: what it was called before."""
@@ -262,6 +265,10 @@ def next_colour(project: Project) -> str:
     """The first of the palette that no object has, or else the next in turn."""
     taken = {each.colour for each in project.objects}
     return next((colour for colour in PALETTE if colour not in taken), PALETTE[len(project.objects) % len(PALETTE)])
+
+
+def _rows(clicks: tuple[Click, ...]) -> list[tuple[int, int, int]]:
+    return [(click.frame, click.y, click.x) for click in clicks]
 
 
 def _find_point(project: Project, number: int) -> tuple[NamedObject, Click]:

@@ -20,7 +20,7 @@ from fewpoint.pipeline.bounds import estimate_bound
 from fewpoint.pipeline.config import as_table
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.regions import regions_at_points
+from fewpoint.superpixels.regions import regions_at_negatives, regions_at_points
 
 
 @dataclass(eq=False)
@@ -50,15 +50,19 @@ class LastLook:
         return (self.probabilities[frame] >= 0.5)[self.superpixels.labels[frame]]
 
     def to_segmentation(self, task: Task) -> Segmentation:
-        """The masks of a run that was stopped here; clicked superpixels always belong to them."""
+        """The masks of a run that was stopped here; superpixels clicked on belong to them, those beside do not."""
         regions, labels = self.probabilities, self.superpixels.labels
         values = np.stack([row[frame] for row, frame in zip(regions, labels, strict=True)]).astype(np.float16)
         masks = values >= 0.5
         clicked = regions_at_points(self.superpixels, task.points)
-        for frame in np.unique(task.points.frames).tolist():
+        refused = regions_at_negatives(self.superpixels, task.points)
+        for frame in range(len(masks)):
             masks[frame] |= np.isin(self.superpixels.global_labels(frame), clicked)
-        bound = estimate_bound(task.sequence.size, task.points) if task.bound is None else task.bound
+            masks[frame] &= ~np.isin(self.superpixels.global_labels(frame), refused)
         priors = PriorEstimate(self.priors, np.zeros_like(self.priors), self.priors)
+        bound = task.bound or (
+            task.previous.bound if task.previous else estimate_bound(task.sequence.size, task.points)
+        )
         history, sequence = PriorHistory.empty(len(masks)), task.sequence
         return Segmentation(masks, ProbabilityMaps(values), priors, history, bound, sequence.names, sequence.source)
 

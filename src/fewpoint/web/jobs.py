@@ -1,19 +1,24 @@
 """What a run of a project does, in the process of its own: the same functions as `fewpoint segment`.
 
-Objects are segmented one after another, each into a run folder of its own; a refinement is a run anew.
+Objects are segmented one after another, each into a run folder of its own.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from fewpoint.core import ImageSequence, Listener, Message
+from fewpoint.core import Listener, Message
 from fewpoint.core.progress import Event
 from fewpoint.core.project import NamedObject, Project
+from fewpoint.errors import InputError
 from fewpoint.io.images import read_sequence
 from fewpoint.io.projects import read_project
 from fewpoint.io.runs import RunFolder
 from fewpoint.pipeline import config
 from fewpoint.pipeline.early import LastLook, finish_early
+from fewpoint.pipeline.previous import load_previous
+from fewpoint.pipeline.run import run_task
+from fewpoint.pipeline.task import Task
 from fewpoint.web.orders import Order, result_folder, shown_folder
 from fewpoint.web.shown import write_shown
 
@@ -30,14 +35,13 @@ def run_order(order: Order, listen: Callable[[NamedObject, LastLook], Listener])
     project = read_project(order.project, order.version).project
     sequence = read_sequence(order.input)
     settings = choose_settings(order, project)
-    targets = [each for each in project.objects if each.id in order.objects]
-    for target in targets:
+    for target in [each for each in project.objects if each.id in order.objects]:
         look = LastLook()
         listener = listen(target, look)
-        for note in _explain_limits(order, target):
-            listener(Message(note, warning=True))
+        bound = project.bound_of(target.name)
+        task = Task(sequence, target.to_points(), bound, settings, project.seed, order.device)
         try:
-            _segment_object(order, project, target, sequence, settings, _both(look, listener), look)
+            _segment_object(_refine(task, order, target, listener), Path(order.folder), target, look, listener)
         except StoppedError:
             return True
     return False
@@ -53,39 +57,34 @@ def choose_settings(order: Order, project: Project) -> config.Settings:
     return config.override_from_text(chosen, list(order.changes))
 
 
-def _segment_object(
-    order: Order,
-    project: Project,
-    target: NamedObject,
-    sequence: ImageSequence,
-    settings: config.Settings,
-    listener: Listener,
-    look: LastLook,
-) -> None:
-    """Segment one object; where the user stops it, keep what there is and pass the stop on."""
-    from fewpoint.pipeline.run import run_task
-    from fewpoint.pipeline.task import Task
+def _refine(task: Task, order: Order, target: NamedObject, listener: Listener) -> Task:
+    """The task, going on from the networks of the run that the order refines, where that one has the object."""
+    if order.refined_from is None:
+        return task
+    folder = result_folder(Path(order.refined_from), target.id)
+    if not folder.exists():
+        listener(Message(f"{target.name} was not in the run to be refined, so that it is trained anew", warning=True))
+        return task
+    try:
+        previous = load_previous(folder)
+        refining = replace(task, settings=previous.settings, previous=previous)
+        refining.check_previous()
+    except InputError as error:
+        listener(Message(f"{target.name} is trained anew: {error}", warning=True))
+        return task
+    return refining
 
-    bound = project.bound_of(target.name)
-    task = Task(sequence, target.to_points(), bound, settings, project.seed, order.device)
-    run = Path(order.folder)
+
+def _segment_object(task: Task, run: Path, target: NamedObject, look: LastLook, listener: Listener) -> None:
+    """Segment one object; where the user stops it, keep what there is and pass the stop on."""
     with RunFolder.open(result_folder(run, target.id), task.identity()) as folder:
         try:
-            result = run_task(task, folder, listener)
+            result = run_task(task, folder, _both(look, listener))
         except StoppedError:
             if look.saw_something:
                 write_shown(finish_early(task, folder, look), shown_folder(run, target.id))
             raise
     write_shown(result, shown_folder(run, target.id))
-
-
-def _explain_limits(order: Order, target: NamedObject) -> list[str]:
-    notes = []
-    if target.negatives:
-        notes.append(f"the {len(target.negatives)} points beside {target.name} are kept but not used yet")
-    if order.refined_from is not None:
-        notes.append("refining from trained networks is not possible yet, so that all is trained anew")
-    return notes
 
 
 def _both(first: Listener, second: Listener) -> Listener:

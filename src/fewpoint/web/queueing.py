@@ -250,8 +250,8 @@ def check_ready(project: Project) -> None:
 
 
 def find_basis(session: Session) -> int:
-    """The last run that has masks of its own."""
-    finished = [record.id for record in session.log.runs.values() if record.best]
+    """The last run that came to its end, whose networks are there."""
+    finished = [record.id for record in session.log.runs.values() if record.state == "finished"]
     if not finished:
         raise InputError("there is no finished run to refine yet; run once first")
     return max(finished)

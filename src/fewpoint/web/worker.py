@@ -69,14 +69,14 @@ class Course:
 
     def __init__(self, order: Order, teller: Teller, stop: threading.Event) -> None:
         self._order, self._teller, self._stop = order, teller, stop
-        self._number, self._epochs, self._done = -1, 0, 0.0
+        self._number, self._before, self._epochs, self._done = -1, 0, 0, 0.0
         self._first: float | None = None
         self._stage, self._phase, self._began = "", "", time.monotonic()
         self._preview_due = 0.0
 
     def listen(self, target: NamedObject, look: LastLook) -> Listener:
         """The listener of the next object's run."""
-        self._number, self._done = self._number + 1, 0.0
+        self._number, self._before, self._done = self._number + 1, self._before + self._epochs, 0.0
 
         def tell(event: Event) -> None:
             self._tell(event)
@@ -107,8 +107,8 @@ class Course:
     def _progress(self) -> Progressed:
         count = len(self._order.objects)
         of_several = f"object {self._number + 1} of {count}: " if count > 1 else ""
-        before, total = self._number * self._epochs, count * self._epochs
-        done = before + self._done
+        # Those that are still to come are taken to be as long as the present one.
+        done, total = self._before + self._done, self._before + (count - self._number) * self._epochs
         left = self._estimate(done, total) if self._stage == "learning" else None
         return Progressed(phase=of_several + self._phase, epoch=int(done), epochs=total, seconds_left=left)
 

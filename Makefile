@@ -3,11 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench-speed lint format clean
+.PHONY: demo annotate test bench-speed lint format clean
 
 demo: .venv/installed
 	rm -rf runs/demo
 	$(BIN)/fewpoint demo --out runs/demo
+
+annotate: .venv/installed-annotate
+	mkdir -p runs && cd runs && ../$(BIN)/fewpoint annotate --demo
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -32,6 +35,11 @@ clean:
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+.venv/installed-annotate: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[annotate]'
 	touch $@
 
 .venv/installed-test: pyproject.toml

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fewpoint import __version__
-from fewpoint.cli import batch, bench, convert, demo, evaluate, fetch, info, reproduce, segment
+from fewpoint.cli import annotate, batch, bench, convert, demo, evaluate, fetch, info, reproduce, segment
 from fewpoint.errors import FewpointError
 
 PROGRAM = "fewpoint"
@@ -24,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("segment")(segment.segment_command)
+app.command("annotate")(annotate.annotate_command)
 app.command("batch")(batch.batch_command)
 app.command("batch-status")(batch.batch_status_command)
 app.command("convert")(convert.convert_command)

@@ -14,6 +14,7 @@ from fewpoint.core import AreaBound, ImageSequence, Message, PointSet
 from fewpoint.errors import InputError
 
 if TYPE_CHECKING:
+    from fewpoint.core.project import Project
     from fewpoint.pipeline.config import Settings
 
 
@@ -46,7 +47,8 @@ InputPath = Annotated[
     typer.Argument(
         metavar="INPUT",
         help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI, NRRD or MetaImage volume, a DICOM series, "
-        "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info.",
+        "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info. Or a .fewpoint project of the "
+        "annotator, with its points, bound, preset and seed.",
     ),
 ]
 OutPath = Annotated[
@@ -58,7 +60,8 @@ PointsPath = Annotated[
         "--points",
         metavar="FILE",
         help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
-        "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; or a 2dlocs.csv. "
+        "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; a 2dlocs.csv; or a "
+        ".fewpoint project. "
         "May be left out where INPUT comes with a 2dlocs.csv.",
     ),
 ]
@@ -183,7 +186,13 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
     from fewpoint.cli.competitors import CompetitorTask, choose_settings, is_competitor, run_competitor
     from fewpoint.io.images import parse_window, read_sequence
+    from fewpoint.io.projects import is_project, read_project
 
+    project = read_project(input_path) if is_project(input_path) else None
+    if project is not None:
+        input_path, points_path = project.input, points_path or project.path
+        preset = project.project.preset if preset == PresetName.AUTO else preset
+        seed = seed or project.project.seed
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
     previous = None
     if refined is not None:
@@ -204,6 +213,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     )
     points = _read_points(input_path, points_path, sequence)
     bound = _read_bound(max_fraction, largest_box, sequence)
+    if bound is None and project is not None:
+        bound = _bound_of(project.project)
 
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
@@ -282,6 +293,12 @@ def _read_bound(max_fraction: float | None, largest_box: str | None, sequence: I
             f"the box is on frame {frame}, but the sequence has frames 0 to {len(sequence) - 1}; frames count from zero"
         )
     return AreaBound.from_box(tuple(box), sequence.size)
+
+
+def _bound_of(project: "Project") -> AreaBound | None:
+    """The bound of the first object that was clicked on."""
+    clicked = project.clicked or project.objects
+    return project.bound_of(clicked[0].name)
 
 
 def _parse_box(text: str) -> list[int]:

@@ -7,6 +7,7 @@ from types import ModuleType
 from fewpoint.errors import InputError
 
 EXTRAS: dict[str, tuple[str, ...]] = {
+    "annotate": ("fastapi", "uvicorn", "multipart", "websockets"),
     "dicom": ("pydicom", "highdicom"),
     "video": ("av",),
     "zarr": ("zarr",),

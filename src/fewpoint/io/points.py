@@ -8,6 +8,7 @@ Told apart by what is in them:
     lps_x,lps_y,lps_z            millimetres to the patient's left, back and head
     2dlocs.csv                   the public dataset's: four preamble lines, then frame;time;visible;x;y in [0, 1]
     .mrk.json, .fcsv             3D Slicer's
+    .fewpoint                    a project of the annotator
 
 The first four take two further columns: `object`, the name of what was clicked on, and `label`, 1 or positive for a
 point on the object, 0 or negative for one where the object is not.
@@ -30,6 +31,7 @@ from fewpoint.io.atomic import write_text
 from fewpoint.io.decoding import check_exists, explaining_read_errors, naming
 from fewpoint.io.images import FRAMES_FOLDER
 from fewpoint.io.markups import Mark, parse_markups, parse_old_markups
+from fewpoint.io.projects import SUFFIX, read_project
 
 COLUMNS = ("frame", "y", "x")
 VOXEL_COLUMNS = ("i", "j", "k")
@@ -81,9 +83,10 @@ def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
     path: a file of any kind above, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
     """
     path = _locate(Path(path))
-    text = _read_text(path)
+    is_project = path.name.lower().endswith(SUFFIX)
+    text = "" if is_project else _read_text(path)
     with naming(f"points file {path}"):
-        points = _parse(text, path.name.lower(), sequence)
+        points = read_project(path).project.to_points() if is_project else _parse(text, path.name.lower(), sequence)
         points.check_inside(len(sequence), sequence.size)
     return points
 

@@ -1,5 +1,6 @@
 """A result in the formats that users ask for, at the end of a run or later."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from fewpoint.io.images import hash_sequence, read_sequence
 from fewpoint.io.runs import MANIFEST_FILE, load_result
 from fewpoint.io.video import write_video
 from fewpoint.report.film import draw_film
+
+Edit = Callable[[Segmentation], Segmentation]
 
 
 def write_film(sequence: ImageSequence, result: Segmentation, folder: Path) -> Path:
@@ -27,12 +30,13 @@ def write_missing(sequence: ImageSequence, result: Segmentation, outputs: Output
         write_film(sequence, result, folder)
 
 
-def convert_run(folder: Path, outputs: Outputs, out: Path) -> tuple[Path, ...]:
+def convert_run(folder: Path, outputs: Outputs, out: Path, edit: Edit | None = None) -> tuple[Path, ...]:
     """Write the result of a finished run in other formats; returns the files.
 
     The input is read again for a film, and its headers for DICOM SEG; it must be where it was.
+    edit: changes the result first, as where a person has drawn some of the masks.
     """
-    result = load_result(folder)
+    result = load_result(folder) if edit is None else edit(load_result(folder))
     outputs.check(result.source)
     sequence = _read_input(folder, result) if outputs.film else None
     written = outputs.write(result, out)

@@ -1,0 +1,100 @@
+"""`fewpoint annotate`: click, run, look, correct and export in the browser."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName
+from fewpoint.errors import InputError, SettingsError
+
+PORT = 8760
+LARGEST_PORT = 65535
+
+InputPath = Annotated[
+    Path | None,
+    typer.Argument(metavar="[INPUT|PROJECT]", help="Frames to open, as for segment, or a .fewpoint project."),
+]
+Host = Annotated[
+    str,
+    typer.Option("--host", metavar="ADDRESS", help="Address to listen at; any but this machine's own needs a token."),
+]
+Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=LARGEST_PORT, help="0 takes any that is free.")]
+RootPath = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="DIR", help="Nothing outside can be opened. Else the folder that INPUT lies in."),
+]
+Demo = Annotated[bool, typer.Option("--demo", help="Open a made-up sequence, written to ./fewpoint-demo.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")]
+
+
+def annotate_command(  # noqa: PLR0913 - one argument an option
+    input_path: InputPath = None,
+    root: RootPath = None,
+    host: Host = "127.0.0.1",
+    port: Port = PORT,
+    demo: Demo = False,
+    device: Device = DeviceName.AUTO,
+    assignments: Assignments = None,
+    config: ConfigPath = None,
+    no_browser: NoBrowser = False,
+) -> None:
+    """Annotate in the browser.
+
+    Everything is kept in a project file INPUT.fewpoint beside INPUT, which fewpoint segment reads too.
+    """
+    if demo and input_path is not None:
+        raise typer.BadParameter("give INPUT or --demo, not both")
+    try:
+        import fastapi  # noqa: F401 - asked for before anything is opened
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise SettingsError(
+            "the annotator needs FastAPI and uvicorn, which are not installed; run: pip install 'fewpoint[annotate]'"
+        ) from None
+    from fewpoint.web.guard import Gate
+    from fewpoint.web.places import Root
+    from fewpoint.web.server import Options
+    from fewpoint.web.serving import serve
+
+    if demo:
+        input_path = write_demo(Path("fewpoint-demo"))
+    chosen = Root.of(root or (Path.cwd() if input_path is None else input_path.absolute().parent))
+    if input_path is not None and not (input_path.exists() and chosen.holds(input_path)):
+        raise InputError(f"{input_path} must be there and lie below the root {chosen.path}; give another --root")
+    options = Options(
+        chosen,
+        Gate.for_host(host),
+        device=device,
+        changes=tuple(assignments or ()),
+        config=None if config is None else str(config.absolute()),
+    )
+    serve(options, port, input_path, open_page=not no_browser, tell=_tell)
+
+
+def write_demo(folder: Path) -> Path:
+    """Write the frames of the sequence that `fewpoint demo` segments, where they are not there yet."""
+    from fewpoint.cli.demo import COLOURS, FRAMES, SIDE
+    from fewpoint.evaluation.phantom import make_phantom
+    from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
+    from fewpoint.report.montage import encode_png
+
+    frames = folder / "frames"
+    if frames.exists():
+        return frames
+    phantom = make_phantom(FRAMES, (SIDE, SIDE), 0, channels=COLOURS)
+
+    def fill(temporary: Path) -> None:
+        for name, frame in zip(phantom.sequence.names, phantom.sequence.frames, strict=True):
+            data = encode_png(frame)
+            write_new(temporary / f"{name}.png", lambda stream, data=data: stream.write(data))
+
+    with explaining_write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    replace_folder(frames, fill)
+    return frames
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,222 @@
+"""Everything a person can do to a project, each as a value that can be written down and done again."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from fewpoint.core.run_lengths import Stretches
+from fewpoint.errors import InputError
+
+# Read by pydantic where an action comes over the network: a field that no action has is refused, not ignored.
+STRICT = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class AddPoint:
+    """A click on an object; not positive: a click beside it, where a mask leaked."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    frame: int
+    y: int
+    x: int
+    positive: bool = True
+    kind: Literal["add_point"] = "add_point"
+
+
+@dataclass(frozen=True)
+class MovePoint:
+    __pydantic_config__ = STRICT
+    point: int
+    y: int
+    x: int
+    kind: Literal["move_point"] = "move_point"
+
+
+@dataclass(frozen=True)
+class RemovePoint:
+    __pydantic_config__ = STRICT
+    point: int
+    kind: Literal["remove_point"] = "remove_point"
+
+
+@dataclass(frozen=True)
+class MarkAbsent:
+    """The object is not on this frame; absent false takes the mark away."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    frame: int
+    absent: bool = True
+    kind: Literal["mark_absent"] = "mark_absent"
+
+
+@dataclass(frozen=True)
+class SetBox:
+    """A box round the object where it is largest; bottom and right are exclusive."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    frame: int
+    top: int
+    left: int
+    bottom: int
+    right: int
+    kind: Literal["set_box"] = "set_box"
+
+
+@dataclass(frozen=True)
+class ClearBox:
+    __pydantic_config__ = STRICT
+    object: str
+    kind: Literal["clear_box"] = "clear_box"
+
+
+@dataclass(frozen=True)
+class SetFraction:
+    """Largest share of a frame of every object that has no box; None: it is estimated."""
+
+    __pydantic_config__ = STRICT
+    fraction: float | None
+    kind: Literal["set_fraction"] = "set_fraction"
+
+
+@dataclass(frozen=True)
+class AddObject:
+    """colour: #rrggbb, None for the next of the palette."""
+
+    __pydantic_config__ = STRICT
+    name: str
+    colour: str | None = None
+    kind: Literal["add_object"] = "add_object"
+
+
+@dataclass(frozen=True)
+class RenameObject:
+    __pydantic_config__ = STRICT
+    object: str
+    name: str
+    kind: Literal["rename_object"] = "rename_object"
+
+
+@dataclass(frozen=True)
+class RecolourObject:
+    __pydantic_config__ = STRICT
+    object: str
+    colour: str
+    kind: Literal["recolour_object"] = "recolour_object"
+
+
+@dataclass(frozen=True)
+class RemoveObject:
+    __pydantic_config__ = STRICT
+    object: str
+    kind: Literal["remove_object"] = "remove_object"
+
+
+@dataclass(frozen=True)
+class SetSettings:
+    __pydantic_config__ = STRICT
+    preset: str
+    seed: int = 0
+    kind: Literal["set_settings"] = "set_settings"
+
+
+@dataclass(frozen=True)
+class Brush:
+    """The whole mask of a frame as a person drew it, as run lengths; none: the object is not there."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    frame: int
+    runs: Stretches
+    kind: Literal["brush"] = "brush"
+
+
+@dataclass(frozen=True)
+class ClearBrush:
+    __pydantic_config__ = STRICT
+    object: str
+    frame: int
+    kind: Literal["clear_brush"] = "clear_brush"
+
+
+@dataclass(frozen=True)
+class Undo:
+    __pydantic_config__ = STRICT
+    kind: Literal["undo"] = "undo"
+
+
+@dataclass(frozen=True)
+class Redo:
+    __pydantic_config__ = STRICT
+    kind: Literal["redo"] = "redo"
+
+
+Action = (
+    AddPoint
+    | MovePoint
+    | RemovePoint
+    | MarkAbsent
+    | SetBox
+    | ClearBox
+    | SetFraction
+    | AddObject
+    | RenameObject
+    | RecolourObject
+    | RemoveObject
+    | SetSettings
+    | Brush
+    | ClearBrush
+    | Undo
+    | Redo
+)
+KINDS: dict[str, type] = {get_args(get_type_hints(each)["kind"])[0]: each for each in get_args(Action)}
+
+
+def to_table(action: Action) -> dict[str, Any]:
+    """The action as JSON has it.
+
+    >>> to_table(RemovePoint(7))
+    {'point': 7, 'kind': 'remove_point'}
+    """
+    return {field.name: getattr(action, field.name) for field in fields(action)}
+
+
+def from_table(table: Any) -> Action:
+    """The action that to_table wrote down, every field checked for its type."""
+    kind = table.get("kind") if isinstance(table, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(f"an action must be one of {', '.join(KINDS)}, got {str(kind)[:40]}")
+    hints = get_type_hints(KINDS[kind])
+    values = dict(table)
+    if KINDS[kind] is Brush:
+        values["runs"] = _read_stretches(values.get("runs"))
+    wrong = [name for name, value in values.items() if name not in hints or not _fits(value, hints[name])]
+    if wrong:
+        raise InputError(f"{kind} cannot have {wrong[0]} {str(values[wrong[0]])[:40]}; see docs/reference/http.md")
+    try:
+        return KINDS[kind](**values)
+    except TypeError:
+        raise InputError(
+            f"{kind} needs {', '.join(name for name in hints if name != 'kind')}; some of them are missing"
+        ) from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value read from JSON is of a field's type; the kind and the runs are checked elsewhere."""
+    if get_origin(hint) in (Literal, tuple):
+        return True
+    allowed = get_args(hint) or (hint,)
+    if isinstance(value, bool):
+        return bool in allowed
+    return isinstance(value, allowed) or (isinstance(value, int) and float in allowed)
+
+
+def _read_stretches(runs: Any) -> Stretches:
+    try:
+        stretches = tuple((start, length) for start, length in runs)
+    except (TypeError, ValueError):
+        raise InputError("the runs of a brushed mask must be pairs of start and length") from None
+    if not all(type(number) is int for pair in stretches for number in pair):
+        raise InputError("the runs of a brushed mask must be whole numbers")
+    return stretches

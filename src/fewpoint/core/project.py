@@ -1,0 +1,300 @@
+"""A person's work on one sequence: objects, clicks, boxes, brushed frames, settings."""
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+
+from fewpoint.core import actions
+from fewpoint.core.bound import AreaBound
+from fewpoint.core.points import PointSet
+from fewpoint.core.run_lengths import Stretches, check_stretches
+from fewpoint.errors import InputError
+
+# Okabe and Ito's colours, which colour-blind readers tell apart.
+PALETTE = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
+FIRST_OBJECT = "object"
+LONGEST_NAME = 80
+MOST_OBJECTS = 100
+LARGEST_SEED = 2**31 - 1
+PRESET_NAMES = ("auto", "accurate", "fast", "paper")
+
+
+@dataclass(frozen=True)
+class Click:
+    """One click; its number stays the same when it is moved."""
+
+    id: int
+    frame: int
+    y: int
+    x: int
+    positive: bool = True
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box on a frame, bottom and right exclusive."""
+
+    frame: int
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    def bound(self, size: tuple[int, int]) -> AreaBound:
+        """The share of a frame of this size inside the box."""
+        return AreaBound.from_box((self.top, self.left, self.bottom, self.right), size)
+
+
+@dataclass(frozen=True)
+class NamedObject:
+    """An object that a person marks.
+
+    id: stays the same when it is renamed. absent: frames on which it is said not to be.
+    brushed: frames whose mask was drawn, as run lengths.
+    """
+
+    id: int
+    name: str
+    colour: str
+    points: tuple[Click, ...] = ()
+    absent: tuple[int, ...] = ()
+    box: Box | None = None
+    brushed: dict[int, Stretches] = field(default_factory=dict)
+
+    @property
+    def positives(self) -> tuple[Click, ...]:
+        return tuple(click for click in self.points if click.positive)
+
+    @property
+    def negatives(self) -> tuple[Click, ...]:
+        return tuple(click for click in self.points if not click.positive)
+
+    def to_points(self) -> PointSet:
+        """All clicks, those on the object and those beside it; InputError where none is on it."""
+        if not self.positives:
+            raise InputError(f"{self.name} has no point yet; click on it at least once")
+        rows, others = _rows(self.positives), _rows(self.negatives)
+        return PointSet.from_rows(rows, self.absent, [self.name] * len(rows), others, [self.name] * len(others))
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a person has said so far; every change makes a new one.
+
+    shape: frames, height, width of the sequence. fraction: bound of the objects that have no box.
+    """
+
+    shape: tuple[int, int, int]
+    objects: tuple[NamedObject, ...] = (NamedObject(0, FIRST_OBJECT, PALETTE[0]),)
+    fraction: float | None = None
+    preset: str = "auto"
+    seed: int = 0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.shape[1:]
+
+    @property
+    def clicked(self) -> tuple[NamedObject, ...]:
+        """The objects that have a positive point, which are those that can be segmented."""
+        return tuple(each for each in self.objects if each.positives)
+
+    def find(self, name: str) -> NamedObject:
+        for each in self.objects:
+            if each.name == name:
+                return each
+        raise InputError(f"there is no object {name[:LONGEST_NAME]}; add it first")
+
+    def bound_of(self, name: str) -> AreaBound | None:
+        """The object's box, or else the share given for all, or else None: it is estimated."""
+        box = self.find(name).box
+        if box is not None:
+            return box.bound(self.size)
+        return None if self.fraction is None else AreaBound(self.fraction)
+
+    def to_points(self) -> PointSet:
+        """The clicks on and beside all objects; a frame counts as absent where every clicked object is."""
+        clicked = self.clicked
+        if not clicked:
+            raise InputError("no object has a point yet; click on one at least once")
+        names = [each.name for each in clicked for _ in each.positives]
+        other_names = [each.name for each in clicked for _ in each.negatives]
+        rows = _rows(tuple(click for each in clicked for click in each.positives))
+        others = _rows(tuple(click for each in clicked for click in each.negatives))
+        absent = set.intersection(*(set(each.absent) for each in clicked))
+        return PointSet.from_rows(rows, sorted(absent), names, others, other_names)
+
+    def replaced(self, changed: NamedObject, name: str | None = None) -> "Project":
+        """The project with one object changed; name: what it was called before."""
+        name = name or changed.name
+        return replace(self, objects=tuple(changed if each.name == name else each for each in self.objects))
+
+    def check_place(self, frame: int, y: int = 0, x: int = 0) -> None:
+        """Raise InputError for a place outside the sequence."""
+        frames, height, width = self.shape
+        if not 0 <= frame < frames:
+            raise InputError(f"frames go from 0 to {frames - 1}, got {frame}")
+        if not (0 <= y < height and 0 <= x < width):
+            raise InputError(f"y {y}, x {x} lies outside the {height} x {width} frame (height x width)")
+
+
+@singledispatch
+def apply_action(action: object, project: Project, number: int) -> Project:
+    """The project after an action; number: of the action, counted over the whole log, which names new points.
+
+    >>> project = apply_action(actions.AddPoint("object", 0, 2, 3), Project((4, 10, 10)), 1)
+    >>> project.objects[0].points
+    (Click(id=1, frame=0, y=2, x=3, positive=True),)
+    """
+    raise InputError(f"{type(action).__name__} does not change a project by itself")
+
+
+@apply_action.register
+def _add_point(action: actions.AddPoint, project: Project, number: int) -> Project:
+    project.check_place(action.frame, action.y, action.x)
+    target = project.find(action.object)
+    _refuse_second(target, action.frame, action.y, action.x)
+    click = Click(number, action.frame, action.y, action.x, action.positive)
+    # Who clicks on the object where it was marked absent has changed their mind.
+    absent = tuple(frame for frame in target.absent if not (action.positive and frame == action.frame))
+    return project.replaced(replace(target, points=(*target.points, click), absent=absent))
+
+
+@apply_action.register
+def _move_point(action: actions.MovePoint, project: Project, number: int) -> Project:
+    target, click = _find_point(project, action.point)
+    project.check_place(click.frame, action.y, action.x)
+    if (click.y, click.x) != (action.y, action.x):
+        _refuse_second(target, click.frame, action.y, action.x)
+    moved = replace(click, y=action.y, x=action.x)
+    return project.replaced(replace(target, points=tuple(moved if each is click else each for each in target.points)))
+
+
+@apply_action.register
+def _remove_point(action: actions.RemovePoint, project: Project, number: int) -> Project:
+    target, click = _find_point(project, action.point)
+    return project.replaced(replace(target, points=tuple(each for each in target.points if each is not click)))
+
+
+@apply_action.register
+def _mark_absent(action: actions.MarkAbsent, project: Project, number: int) -> Project:
+    project.check_place(action.frame)
+    target = project.find(action.object)
+    absent = set(target.absent) - {action.frame}
+    if not action.absent:
+        return project.replaced(replace(target, absent=tuple(sorted(absent))))
+    # What was clicked there before no longer holds; an undo brings it back.
+    points = tuple(each for each in target.points if not (each.positive and each.frame == action.frame))
+    return project.replaced(replace(target, points=points, absent=tuple(sorted(absent | {action.frame}))))
+
+
+@apply_action.register
+def _set_box(action: actions.SetBox, project: Project, number: int) -> Project:
+    project.check_place(action.frame)
+    box = Box(action.frame, action.top, action.left, action.bottom, action.right)
+    box.bound(project.size)
+    return project.replaced(replace(project.find(action.object), box=box))
+
+
+@apply_action.register
+def _clear_box(action: actions.ClearBox, project: Project, number: int) -> Project:
+    return project.replaced(replace(project.find(action.object), box=None))
+
+
+@apply_action.register
+def _set_fraction(action: actions.SetFraction, project: Project, number: int) -> Project:
+    if action.fraction is not None:
+        AreaBound(action.fraction)
+    return replace(project, fraction=action.fraction)
+
+
+@apply_action.register
+def _add_object(action: actions.AddObject, project: Project, number: int) -> Project:
+    if len(project.objects) >= MOST_OBJECTS:
+        raise InputError(f"a project can hold {MOST_OBJECTS} objects; remove one first")
+    colour = action.colour or next_colour(project)
+    added = NamedObject(number, _check_name(action.name, project), _check_colour(colour))
+    return replace(project, objects=(*project.objects, added))
+
+
+@apply_action.register
+def _rename_object(action: actions.RenameObject, project: Project, number: int) -> Project:
+    target = project.find(action.object)
+    name = target.name if action.name == target.name else _check_name(action.name, project)
+    return project.replaced(replace(target, name=name), target.name)
+
+
+@apply_action.register
+def _recolour_object(action: actions.RecolourObject, project: Project, number: int) -> Project:
+    return project.replaced(replace(project.find(action.object), colour=_check_colour(action.colour)))
+
+
+@apply_action.register
+def _remove_object(action: actions.RemoveObject, project: Project, number: int) -> Project:
+    target = project.find(action.object)
+    if len(project.objects) == 1:
+        raise InputError("a project needs one object at least; rename this one instead")
+    return replace(project, objects=tuple(each for each in project.objects if each is not target))
+
+
+@apply_action.register
+def _set_settings(action: actions.SetSettings, project: Project, number: int) -> Project:
+    if action.preset not in PRESET_NAMES:
+        raise InputError(f"the preset must be one of {', '.join(PRESET_NAMES)}, got {action.preset[:40]}")
+    if not 0 <= action.seed <= LARGEST_SEED:
+        raise InputError(f"the seed must lie between 0 and {LARGEST_SEED}, got {action.seed}")
+    return replace(project, preset=action.preset, seed=action.seed)
+
+
+@apply_action.register
+def _brush(action: actions.Brush, project: Project, number: int) -> Project:
+    project.check_place(action.frame)
+    check_stretches(action.runs, project.size)
+    target = project.find(action.object)
+    return project.replaced(replace(target, brushed={**target.brushed, action.frame: action.runs}))
+
+
+@apply_action.register
+def _clear_brush(action: actions.ClearBrush, project: Project, number: int) -> Project:
+    target = project.find(action.object)
+    kept = {frame: runs for frame, runs in target.brushed.items() if frame != action.frame}
+    return project.replaced(replace(target, brushed=kept))
+
+
+def next_colour(project: Project) -> str:
+    """The first of the palette that no object has, or else the next in turn."""
+    taken = {each.colour for each in project.objects}
+    return next((colour for colour in PALETTE if colour not in taken), PALETTE[len(project.objects) % len(PALETTE)])
+
+
+def _rows(clicks: tuple[Click, ...]) -> list[tuple[int, int, int]]:
+    return [(click.frame, click.y, click.x) for click in clicks]
+
+
+def _find_point(project: Project, number: int) -> tuple[NamedObject, Click]:
+    for target in project.objects:
+        for click in target.points:
+            if click.id == number:
+                return target, click
+    raise InputError(f"there is no point {number}; somebody may have removed it")
+
+
+def _refuse_second(target: NamedObject, frame: int, y: int, x: int) -> None:
+    if any((click.frame, click.y, click.x) == (frame, y, x) for click in target.points):
+        raise InputError(f"{target.name} has a point at frame {frame}, y {y}, x {x} already; remove that one first")
+
+
+def _check_name(name: str, project: Project) -> str:
+    if not (name.strip() and name == name.strip() and len(name) <= LONGEST_NAME and name.isprintable()):
+        raise InputError(
+            f"an object's name must be 1 to {LONGEST_NAME} printable characters without spaces at its ends"
+        )
+    if any(each.name == name for each in project.objects):
+        raise InputError(f"there is an object {name} already; choose another name")
+    return name
+
+
+def _check_colour(colour: str) -> str:
+    if not re.fullmatch("#[0-9a-f]{6}", colour.lower()):
+        raise InputError(f"a colour must be given as #rrggbb, got {colour[:20]}")
+    return colour.lower()

@@ -1,0 +1,18 @@
+"""The annotator: a local server, and the page that it shows.
+
+server      one function an address
+serving     starting it
+messages    what goes over the network, typed once
+guard       who may ask, and what every answer carries
+places      which paths may be read
+uploads     files that visitors send
+sessions    projects that are open
+broadcast   telling all who watch one
+pictures    frames as images
+results     what a run found, with what was drawn in its place
+exporting   masks as files, in a process of its own
+queueing    runs, one at a time, each in a process of its own
+worker      that process; jobs: what it does; orders, events: what goes in and comes out; shown: what it leaves
+faults      what a visitor did wrong
+client      the same from a script
+"""

@@ -1,0 +1,33 @@
+"""What a visitor did wrong, as HTTP says it."""
+
+from fewpoint.errors import FewpointError, InputError, OutputError, RunConflictError
+
+
+class MissingError(InputError):
+    """There is no such project, run, frame or export."""
+
+
+class StaleError(InputError):
+    """The project has changed since the visitor looked."""
+
+
+class TooLargeError(InputError):
+    """More than may be sent."""
+
+
+STATUS: tuple[tuple[type[FewpointError], int], ...] = (
+    (MissingError, 404),
+    (StaleError, 409),
+    (TooLargeError, 413),
+    (RunConflictError, 409),
+    (OutputError, 507),
+    (FewpointError, 422),
+)
+
+
+def status_of(error: FewpointError) -> int:
+    """
+    >>> status_of(MissingError("no run 3")), status_of(InputError("no point"))
+    (404, 422)
+    """
+    return next(status for kind, status in STATUS if isinstance(error, kind))

@@ -1,0 +1,222 @@
+"""Who may ask, how much, and what every answer carries."""
+
+import hmac
+import ipaddress
+import secrets
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "fewpoint_token"
+LARGEST_BODY = 16 * 2**20  # a brushed mask of many runs is the largest message there is
+UPLOADS = "/api/uploads"
+SAFE_SITES = ("same-origin", "none")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+        "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is asked of a visitor.
+
+    host: the address that the server listens at. token: needed for every request; None on loopback, where none is.
+    largest_upload: bytes that one upload may have.
+    """
+
+    host: str = "127.0.0.1"
+    token: str | None = None
+    largest_upload: int = 8 * 2**30
+
+    @classmethod
+    def for_host(cls, host: str, largest_upload: int = 8 * 2**30) -> "Gate":
+        """A gate with a new token, unless only this machine can reach the host."""
+        return cls(host, None if is_loopback(host) else secrets.token_urlsafe(32), largest_upload)
+
+    def allows_host(self, header: str | None) -> bool:
+        """Whether a Host header names this server.
+
+        A page of another site that makes its own name point here (DNS rebinding) sends that name. An address in
+        numbers cannot be made to point elsewhere.
+        """
+        name = _host_name(header or "")
+        if name == "localhost" or is_loopback(name):
+            return True
+        if is_loopback(self.host):
+            return False
+        return name in {self.host, socket.gethostname().lower(), socket.getfqdn().lower()} or _is_address(name)
+
+    def knows(self, given: str | None) -> bool:
+        """Whether this is the token; takes as long for a wrong one as for the right one."""
+        if self.token is None:
+            return True
+        return hmac.compare_digest((given or "").encode("utf-8", "replace"), self.token.encode())
+
+    def largest_body(self, path: str) -> int:
+        return self.largest_upload if path == UPLOADS else LARGEST_BODY
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """Asks every request and socket for its credentials, bounds its size and marks the answer."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._examine(scope, Headers(scope=scope))
+        if refusal is not None and scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif refusal is not None:
+            await refusal(scope, receive, _marking(send))
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+        else:
+            await self._pass_on(scope, receive, _marking(send))
+
+    def _examine(self, scope: Scope, headers: Headers) -> Response | None:
+        """The refusal, or None for a visitor who may come in."""
+        gate = self._gate
+        if not gate.allows_host(headers.get("host")):
+            return _refuse(403, "this server goes by another name; open the address that it printed")
+        if not _is_same_origin(scope, headers):
+            return _refuse(403, "another site may not use this server")
+        if scope["type"] == "http" and gate.token is not None and scope["path"] == "/":
+            asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+            if asked:
+                return self._let_in(asked[0])
+        if not gate.knows(_find_token(headers)):
+            if scope["type"] == "http" and scope["path"] == "/":
+                return PlainTextResponse("Open the whole address that fewpoint printed, with its token.\n", 401)
+            return _refuse(
+                401, "a token is needed; open the address that fewpoint printed, or send it as a bearer token"
+            )
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > gate.largest_body(scope["path"]):
+            return _refuse(413, f"at most {gate.largest_body(scope['path'])} bytes can be sent at once")
+        return None
+
+    def _let_in(self, asked: str) -> Response:
+        """Turn the token of the address into a cookie, and take it out of the address."""
+        if not self._gate.knows(asked):
+            return _refuse(401, "this is not the token that fewpoint printed")
+        response = RedirectResponse("/", 303)
+        response.set_cookie(COOKIE, asked, httponly=True, samesite="strict", path="/")
+        return response
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, ending it when its body grows beyond what it may."""
+        most, taken, answered = self._gate.largest_body(scope["path"]), 0, False
+
+        async def counting() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise _TooLargeError
+            return message
+
+        async def noting(message: Message) -> None:
+            nonlocal answered
+            if taken <= most or answered:  # what the application makes of the cut body is of no interest
+                answered = True
+                await send(message)
+
+        with suppress(_TooLargeError):
+            await self._app(scope, counting, noting)
+        if taken > most and not answered:
+            await _refuse(413, f"at most {most} bytes can be sent at once")(scope, receive, send)
+
+
+class _TooLargeError(Exception):
+    """More came than was announced."""
+
+
+def _refuse(status: int, detail: str) -> Response:
+    return JSONResponse({"detail": detail}, status)
+
+
+def _marking(send: Send) -> Send:
+    async def marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return marked
+
+
+def _is_same_origin(scope: Scope, headers: Headers) -> bool:
+    """Whether a request comes from our own page, from a script, or from a person who follows a link to the page."""
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != (headers.get("host") or "").lower():
+        return False
+    site = headers.get("sec-fetch-site", "none")
+    follows_link = (
+        scope["type"] == "http"
+        and scope["path"] == "/"
+        and scope["method"] in SAFE_METHODS
+        and headers.get("sec-fetch-mode") == "navigate"
+    )
+    return site in SAFE_SITES or follows_link
+
+
+def _find_token(headers: Headers) -> str | None:
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return given.strip()
+    try:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if cookie is None else cookie.value
+
+
+def _host_name(header: str) -> str:
+    """The name in a Host header, without port and brackets."""
+    try:
+        return (urlsplit(f"//{header}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

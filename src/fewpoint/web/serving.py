@@ -1,0 +1,90 @@
+"""Starting the server: a free port, the page's address, and uvicorn."""
+
+import socket
+import subprocess
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from fewpoint.errors import InputError, OutputError
+from fewpoint.io.projects import is_project
+from fewpoint.web.guard import is_loopback
+from fewpoint.web.server import Options, State, create_app
+
+
+def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; the project given is opened first, so that what is wrong with it is told at once."""
+    listener = _listen(options.gate.host, port)
+    app = create_app(options)
+    state = app.state.fewpoint
+    try:
+        if opened is not None:
+            path = opened.resolve()
+            session = state.workspace.open_project(path) if is_project(path) else state.workspace.open_input(path)
+            state.options = replace(options, opened=session.id)
+            tell(f"project: {session.log.path}")
+            for note in session.notes:
+                tell(f"note:    {note}")
+        address = _address(options, listener.getsockname()[1])
+        tell(f"page:    {address}")
+        if options.gate.token is not None:
+            tell(
+                "note:    whoever has this address can open everything below the root; nothing is encrypted on the way"
+            )
+        if open_page:
+            threading.Timer(1.0, webbrowser.open, [address]).start()
+        threading.Thread(target=_find_device, args=(state, options.device), daemon=True).start()
+        uvicorn.Server(configure(app)).run(sockets=[listener])
+    finally:
+        state.workspace.close()
+        listener.close()
+
+
+def configure(app: FastAPI) -> uvicorn.Config:
+    """How uvicorn serves the application; pages that stay open do not keep it from ending."""
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws_max_size=2**16, timeout_graceful_shutdown=3
+    )
+
+
+def _find_device(state: State, device: str) -> None:
+    """Ask torch, in a process of its own, what runs will compute on; the page shows it."""
+    code = (
+        "import sys; from fewpoint.learning.devices import choose_device, describe_device; "
+        "print(describe_device(choose_device(sys.argv[1])))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, device], capture_output=True, text=True, check=False)
+    state.device = done.stdout.strip() if done.returncode == 0 else f"{device} is not available"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise InputError(f"the host must be an address of this machine, got {host}") from None
+    listener = socket.socket(family[0], socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(family[4])
+        listener.listen()  # before the address is told, so that whoever is quick waits and is not refused
+    except OSError as error:
+        listener.close()
+        raise OutputError(f"cannot listen at {host}, port {port}: {error.strerror}; give another --port") from error
+    return listener
+
+
+def _address(options: Options, port: int) -> str:
+    host = options.gate.host
+    if host in ("0.0.0.0", "::"):
+        host = socket.gethostname()
+    elif is_loopback(host):
+        host = "127.0.0.1" if host != "::1" else host
+    shown = f"[{host}]" if ":" in host else host
+    token = options.gate.token
+    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")

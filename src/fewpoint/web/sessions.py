@@ -1,0 +1,322 @@
+"""Projects that are open: their log, their frames, and those who watch them."""
+
+import hashlib
+import os
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.core import ImageSequence
+from fewpoint.core.actions import Action
+from fewpoint.core.project import NamedObject, Project
+from fewpoint.errors import InputError, OutputError
+from fewpoint.io.images import read_sequence
+from fewpoint.io.projects import SUFFIX, ProjectLog, RunRecord, interrupt_runs, read_project, runs_folder
+from fewpoint.superpixels.intensity import IntensityWindow, find_window, window_of
+from fewpoint.web import messages
+from fewpoint.web.broadcast import Broadcast
+from fewpoint.web.faults import MissingError, StaleError
+from fewpoint.web.pictures import Picture, PictureCache, cut_plane, encode_frame
+from fewpoint.web.places import Root, check_links
+
+CACHE_BYTES = 512 * 2**20
+VIDEO = "video"
+
+
+class Session:
+    """One open project. Safe to use from several threads."""
+
+    def __init__(self, log: ProjectLog, sequence: ImageSequence, root: Root, notes: tuple[str, ...] = ()) -> None:
+        self.id = project_id(log.path)
+        self.log, self.sequence, self.notes = log, sequence, notes
+        self.broadcast = Broadcast()
+        self.progress: dict[int, messages.RunMessage] = {}
+        self.lock = threading.RLock()
+        self._root = root
+
+    @property
+    def project(self) -> Project:
+        return self.log.project
+
+    @property
+    def runs_folder(self) -> Path:
+        return runs_folder(self.log.path)
+
+    def do(self, action: Action, base_version: int | None = None) -> messages.ActionResult:
+        """Change the project, and tell all who watch it."""
+        with self.lock:
+            version = self.log.history.version
+            if base_version is not None and base_version != version:
+                raise StaleError(f"the project is at version {version}, not {base_version}; look again first")
+            self.log.do(action)
+            described = self.describe()
+            self.broadcast.tell(messages.ProjectEvent(project=described))
+        return messages.ActionResult(version=described.version, project=described)
+
+    def record_run(self, record: RunRecord, shown: messages.RunMessage) -> None:
+        """Write down how a run stands, and tell all who watch."""
+        with self.lock:
+            self.log.record_run(record)
+            self.show_run(shown)
+
+    def show_run(self, shown: messages.RunMessage) -> None:
+        """Tell all who watch how far a run is; not written down."""
+        self.progress[shown.id] = shown
+        self.broadcast.tell(messages.RunEvent(run=shown))
+
+    def find_run(self, number: int) -> RunRecord:
+        try:
+            return self.log.runs[number]
+        except KeyError:
+            raise MissingError(f"there is no run {number}") from None
+
+    def describe_run(self, number: int) -> messages.RunMessage:
+        record = self.find_run(number)
+        return self.progress.get(number) or self.describe_record(record)
+
+    def describe_record(self, record: RunRecord) -> messages.RunMessage:
+        """A run as it was written down, without how far it is."""
+        names = {each.id: each.name for each in self.project.objects}
+        objects = [names.get(number, f"removed object {number}") for number in record.objects]
+        return messages.describe_run(record, objects)
+
+    def describe(self) -> messages.ProjectMessage:
+        """All that the page shows, but for the pictures."""
+        with self.lock:
+            history, project, sequence = self.log.history, self.project, self.sequence
+            frames, height, width, channels = sequence.shape
+            return messages.ProjectMessage(
+                id=self.id,
+                name=self.log.path.name.removesuffix(SUFFIX),
+                input=self._root.name(Path(sequence.source.path)),
+                path=str(self.log.path),
+                notes=[*sequence.source.notes, *self.notes],
+                frames=frames,
+                height=height,
+                width=width,
+                channels=channels,
+                kind=_kind_of(sequence),
+                is_grey=channels != 3,
+                window=self._window_message,
+                spacing_mm=_spacing_of(sequence),
+                frame_names=list(sequence.names),
+                frames_key=self.frames_key,
+                version=history.version,
+                can_undo=history.can_undo,
+                can_redo=history.can_redo,
+                objects=[_describe_object(each, project) for each in project.objects],
+                settings=messages.SettingsMessage(preset=project.preset, seed=project.seed),
+                bound=_describe_bound(project),
+                runs=[self.describe_run(number) for number in sorted(self.log.runs)],
+            )
+
+    @cached_property
+    def window(self) -> IntensityWindow:
+        return window_of(self.sequence)
+
+    @cached_property
+    def _window_message(self) -> messages.WindowMessage:
+        full = find_window(self.sequence.frames, 0, 100)
+        return messages.WindowMessage(
+            low=float(self.window.low[0]),
+            high=float(self.window.high[0]),
+            full_low=float(min(full.low[0], self.window.low[0])),
+            full_high=float(max(full.high[0], self.window.high[0])),
+        )
+
+    @cached_property
+    def frames_key(self) -> str:
+        """Changes when the input does."""
+        path = Path(self.sequence.source.path)
+        stat = path.stat()
+        facts = (str(path), stat.st_size, stat.st_mtime_ns, self.sequence.shape)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+    def draw(self, cache: PictureCache, axis: int, index: int, window: tuple[float, float] | None) -> Picture:
+        """A frame, or a plane across the frames, as an image; window: values shown as black and white."""
+        if window is None:
+            shown = self.window
+        elif window[0] < window[1]:
+            shown = IntensityWindow(*(np.full(self.sequence.shape[-1], value, np.float64) for value in window))
+        else:
+            raise InputError(f"a window must go from a value to a larger one, got {window[0]:g} to {window[1]:g}")
+        key = (self.id, self.frames_key, axis, index, window)
+        return cache.get(key, lambda: encode_frame(cut_plane(self.sequence, axis, index), shown))
+
+    def close(self) -> None:
+        self.log.close()
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where projects are kept: beside their input, or where that cannot be written, in a folder of the user's."""
+
+    root: Root
+    fallback: Path
+
+    def place(self, input_path: Path) -> tuple[Path, tuple[str, ...]]:
+        """The project file of an input, and what the user should know about its place."""
+        beside = input_path.with_name(input_path.name + SUFFIX)
+        if self.root.holds(beside) and (beside.exists() or os.access(beside.parent, os.W_OK)):
+            return beside, ()
+        digest = hashlib.sha256(str(input_path).encode()).hexdigest()[:8]
+        elsewhere = self.fallback / f"{input_path.name}-{digest}{SUFFIX}"
+        note = f"the folder of the input cannot be written, so that the project is kept in {elsewhere}"
+        return elsewhere, (note,)
+
+
+def default_store_folder() -> Path:
+    """The user's own folder for what cannot lie beside its input."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "fewpoint" / "projects"
+
+
+class Workspace:
+    """All projects that can be opened, and those that are open."""
+
+    def __init__(self, root: Root, fallback: Path | None = None) -> None:
+        self.root = root
+        self.store = Store(root, fallback or default_store_folder())
+        self.cache = PictureCache(CACHE_BYTES)
+        self._sessions: dict[str, Session] = {}
+        self._lock = threading.RLock()
+
+    def open_input(self, path: Path) -> Session:
+        """The project of an input, begun where there is none."""
+        place, notes = self.store.place(path)
+        with self._lock:
+            opened = self._sessions.get(project_id(place))
+            if opened is not None:
+                return opened
+            if place.exists():
+                return self._open(place, notes)
+            sequence = self._read(path)
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"a project cannot be kept in {place.parent}: {error.strerror}") from error
+            log = ProjectLog.create(place, path, sequence.shape[:3])
+            return self._keep(Session(log, sequence, self.root, notes))
+
+    def open_project(self, path: Path) -> Session:
+        with self._lock:
+            return self._sessions.get(project_id(path)) or self._open(path)
+
+    def find(self, number: str) -> Session:
+        """An open project by its id, or one that can be opened."""
+        opened = self._sessions.get(number)
+        if opened is not None:  # without the lock, which somebody who opens a large input holds for long
+            return opened
+        with self._lock:
+            for path in self._list_files():
+                if project_id(path) == number:
+                    return self._sessions.get(number) or self._open(path)
+        raise MissingError("there is no such project; open its input again")
+
+    def list_projects(self) -> list[messages.ProjectEntry]:
+        """All projects below the root or kept for it, changed last first."""
+        entries = [entry for path in self._list_files() if (entry := self._describe(path)) is not None]
+        return sorted(entries, key=lambda entry: entry.changed_at, reverse=True)
+
+    def close(self) -> None:
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+
+    def _list_files(self) -> list[Path]:
+        kept = sorted(self.store.fallback.glob(f"*{SUFFIX}")) if self.store.fallback.is_dir() else []
+        return list(dict.fromkeys([*self.root.find_projects(), *kept]))
+
+    def _describe(self, path: Path) -> messages.ProjectEntry | None:
+        session = self._sessions.get(project_id(path))
+        try:
+            file = read_project(path)
+        except InputError:
+            return None
+        if not self.root.holds(file.input):
+            return None
+        running = session is not None and any(run.state in ("waiting", "running") for run in session.progress.values())
+        return messages.ProjectEntry(
+            id=project_id(path),
+            name=path.name.removesuffix(SUFFIX),
+            input=self.root.name(file.input),
+            changed_at=_changed_at(path),
+            running=running,
+        )
+
+    def _open(self, path: Path, notes: tuple[str, ...] = ()) -> Session:
+        check_links(runs_folder(path), Root(runs_folder(path).resolve()))
+        log = ProjectLog.open(path)
+        try:
+            found = log.header.find_input(path)
+            if not self.root.holds(found):
+                raise InputError(
+                    f"the input of {path.name} is not below the root; start fewpoint annotate with another --root"
+                )
+            sequence = self._read(found)
+            if sequence.shape[:3] != log.header.shape:
+                raise InputError(
+                    f"{found.name} must be what {path.name} was begun with, frames of {log.header.shape}, "
+                    f"it now has {sequence.shape[:3]}; put it back or move the project away"
+                )
+            interrupt_runs(log)
+        except BaseException:
+            log.close()
+            raise
+        return self._keep(Session(log, sequence, self.root, notes))
+
+    def _read(self, path: Path) -> ImageSequence:
+        self.root.check_input(path)
+        return read_sequence(path)
+
+    def _keep(self, session: Session) -> Session:
+        self._sessions[session.id] = session
+        return session
+
+
+def project_id(path: Path) -> str:
+    """A name for a project's file that can stand in an address."""
+    return hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:16]
+
+
+def _changed_at(path: Path) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+
+
+def _kind_of(sequence: ImageSequence) -> str:
+    geometry = sequence.geometry
+    if geometry is not None and not geometry.over_time:
+        return "volume"
+    return "video" if geometry is not None or sequence.source.format == VIDEO else "frames"
+
+
+def _spacing_of(sequence: ImageSequence) -> list[float] | None:
+    geometry = sequence.geometry
+    return None if geometry is None else [geometry.spacing_mm[axis] for axis in geometry.axes]
+
+
+def _describe_object(target: NamedObject, project: Project) -> messages.ObjectMessage:
+    box = target.box
+    return messages.ObjectMessage(
+        name=target.name,
+        colour=target.colour,
+        points=[messages.PointMessage(**vars(click)) for click in target.points],
+        absent=list(target.absent),
+        brushed=sorted(target.brushed),
+        box=None if box is None else messages.BoxMessage(**vars(box), share=box.bound(project.size).fraction),
+    )
+
+
+def _describe_bound(project: Project) -> messages.BoundMessage:
+    boxed = next((each for each in project.objects if each.box is not None), None)
+    if boxed is not None:
+        bound = boxed.box.bound(project.size)
+        return messages.BoundMessage(fraction=bound.fraction, origin=f"box round {boxed.name} where it is largest")
+    if project.fraction is not None:
+        return messages.BoundMessage(fraction=project.fraction, origin="given")
+    return messages.BoundMessage(fraction=None, origin="estimated from the clicks")

@@ -1,0 +1,61 @@
+"""What the page shows of a run, in files of which one frame can be read at a time.
+
+masks.npy           (T, H, W / 8) uint8, a bit a pixel
+probabilities.npy   (T, H, W) uint8, 255 where the object is certain
+uncertainty.json    how doubtful each frame is
+preview.npy         the masks as they are in the middle of training, like masks.npy
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewpoint.core import Segmentation
+from fewpoint.io.atomic import read_json, write_atomically, write_json
+from fewpoint.report.uncertainty import rank_frames
+
+if TYPE_CHECKING:
+    from fewpoint.pipeline.early import LastLook  # would bring torch into the server
+
+MASKS, PROBABILITIES, UNCERTAINTY, PREVIEW = "masks.npy", "probabilities.npy", "uncertainty.json", "preview.npy"
+
+
+def write_shown(result: Segmentation, folder: Path) -> None:
+    """Write all that the page shows of a result."""
+    folder.mkdir(parents=True, exist_ok=True)
+    values = np.round(result.probabilities.values.astype(np.float32) * 255).astype(np.uint8)
+    write_atomically(folder / PROBABILITIES, lambda file: np.save(file, values))
+    doubts = {entry.frame: entry.uncertainty for entry in rank_frames(result)}
+    write_json(folder / UNCERTAINTY, {"frames": [doubts[frame] for frame in range(len(result.masks))]})
+    write_atomically(folder / MASKS, lambda file: np.save(file, np.packbits(result.masks, axis=-1)))
+
+
+def write_preview(look: "LastLook", folder: Path) -> None:
+    """Write the masks as the network now sees them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    frames = range(len(look.superpixels.labels))
+    packed = np.stack([np.packbits(look.mask(frame), axis=-1) for frame in frames])
+    write_atomically(folder / PREVIEW, lambda file: np.save(file, packed))
+
+
+def read_mask(path: Path, frame: int, size: tuple[int, int]) -> np.ndarray | None:
+    """(H, W) bool of one frame; None where the file is not there yet."""
+    packed = _map(path)
+    return None if packed is None else np.unpackbits(packed[frame], axis=-1, count=size[1]).astype(bool)
+
+
+def read_probability(folder: Path, frame: int) -> np.ndarray | None:
+    """(H, W) uint8 of one frame."""
+    values = _map(folder / PROBABILITIES)
+    return None if values is None else np.asarray(values[frame])
+
+
+def read_uncertainty(folder: Path) -> np.ndarray | None:
+    """(T,) float64 in [0, 1]."""
+    path = folder / UNCERTAINTY
+    return np.array(read_json(path)["frames"], np.float64) if path.exists() else None
+
+
+def _map(path: Path) -> np.ndarray | None:
+    return np.load(path, mmap_mode="r", allow_pickle=False) if path.exists() else None

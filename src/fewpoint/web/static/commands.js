@@ -1,0 +1,193 @@
+/** What can a person tell the page to do, and by which key? Buttons, keys and the help all come from this list. */
+
+import { tell } from "./notices.js";
+import { act } from "./session.js";
+import { activeRun, currentObject, get, openProject, set, shownRun } from "./store.js";
+import { changeWindow, resetWindow } from "./view-tools.js";
+import { pan } from "./view.js";
+
+/**
+ * @typedef {object} Command
+ * @property {string} label
+ * @property {string} group
+ * @property {string[]} keys  as `keyOf` names them
+ * @property {() => void} run
+ * @property {() => boolean} [can]  whether it would do anything now
+ * @property {() => boolean} [on]  for what is on or off
+ */
+
+const ZOOM_STEP = 1.25;
+const PAN_STEP = 60;
+const WINDOW_STEP = 0.03;
+const JUMP = 10;
+
+const isOpen = () => get().project !== null;
+
+/** @param {number} frame */
+export function goTo(frame) {
+  const { project } = get();
+  if (project !== null) set({ frame: Math.min(project.frames - 1, Math.max(0, frame)) });
+}
+
+/** @param {import("./store.js").ToolName} tool @param {string} label @param {string} key @returns {Command} */
+const choose = (tool, label, key) => ({
+  label,
+  group: "Mark",
+  keys: [key],
+  can: () => isOpen() && (tool !== "window" || get().window !== null),
+  on: () => get().tool === tool,
+  run: () => set({ tool }),
+});
+
+/**
+ * @param {"showMask" | "showContour" | "showHeat" | "showPlanes" | "stepping"} name
+ * @param {string} label
+ * @param {string} group
+ * @param {string} key
+ * @returns {Command}
+ */
+const toggle = (name, label, group, key) => ({
+  label,
+  group,
+  keys: [key],
+  on: () => get()[name],
+  run: () => set({ [name]: !get()[name] }),
+});
+
+function toggleAbsent() {
+  const { frame, object } = get();
+  const absent = !currentObject()?.absent.includes(frame);
+  act({ kind: "mark_absent", object, frame, absent });
+}
+
+/**
+ * Frames that were gone to for their doubt, of the masks whose doubt it was.
+ * @type {{of: number | null, frames: Set<number>}}
+ */
+let looked = { of: null, frames: new Set() };
+
+/** To the most doubtful frame that was not gone to before. */
+function goToNextDoubtful() {
+  const { uncertainty } = get();
+  const run = shownRun();
+  if (uncertainty === null || run === null) return;
+  if (looked.of !== run.id) looked = { of: run.id, frames: new Set() };
+  const left = uncertainty.frames
+    .map((doubt, frame) => ({ doubt, frame }))
+    .filter(({ doubt, frame }) => doubt > 0 && !looked.frames.has(frame));
+  const next = left.sort((one, other) => other.doubt - one.doubt)[0];
+  if (next === undefined) return tell("You have seen every frame that is in doubt.");
+  looked.frames.add(next.frame);
+  set({ frame: next.frame, playing: false });
+}
+
+/** @param {1 | -1} step */
+function goToMarked(step) {
+  const marked = (currentObject()?.points ?? []).map((point) => point.frame).concat(currentObject()?.absent ?? []);
+  const beyond = marked.filter((frame) => step * (frame - get().frame) > 0).sort((one, other) => step * (one - other));
+  if (beyond.length > 0) goTo(beyond[0]);
+}
+
+/**
+ * @param {object} parts
+ * @param {import("./stage.js").Stage} parts.stage
+ * @param {(refine: boolean) => void} parts.startRun
+ * @param {Record<"openFiles" | "openExport" | "openHelp", () => void>} parts.dialogs
+ * @returns {Record<string, Command>}
+ */
+export function makeCommands({ stage, startRun, dialogs }) {
+  /** @param {string} label @param {string[]} keys @param {() => void} run @param {string} [group] @returns {Command} */
+  const simple = (label, keys, run, group = "Look") => ({ label, group, keys, run, can: isOpen });
+  /** @param {number} right @param {number} down */
+  const shift = (right, down) => () => stage.look(pan(stage.view, right * PAN_STEP, down * PAN_STEP));
+  return {
+    next: simple("Next frame", ["→", "."], () => goTo(get().frame + 1)),
+    previous: simple("Frame before", ["←", ","], () => goTo(get().frame - 1)),
+    jump: simple(`${JUMP} frames on`, ["Shift+→", "Page Down"], () => goTo(get().frame + JUMP)),
+    jumpBack: simple(`${JUMP} frames back`, ["Shift+←", "Page Up"], () => goTo(get().frame - JUMP)),
+    first: simple("First frame", ["Home"], () => goTo(0)),
+    last: simple("Last frame", ["End"], () => goTo(openProject().frames - 1)),
+    play: { ...simple("Play or stop", ["Space"], () => set({ playing: !get().playing })), on: () => get().playing },
+    nextMarked: simple("Next frame with a mark", ["K"], () => goToMarked(1)),
+    previousMarked: simple("Frame with a mark before", ["J"], () => goToMarked(-1)),
+    zoomIn: simple("Zoom in", ["+", "="], () => stage.zoom(ZOOM_STEP)),
+    zoomOut: simple("Zoom out", ["-"], () => stage.zoom(1 / ZOOM_STEP)),
+    fit: simple("Whole image", ["0"], () => stage.fit()),
+    panLeft: simple("Move the image left", ["Alt+←"], shift(-1, 0)),
+    panRight: simple("Move the image right", ["Alt+→"], shift(1, 0)),
+    panUp: simple("Move the image up", ["Alt+↑"], shift(0, -1)),
+    panDown: simple("Move the image down", ["Alt+↓"], shift(0, 1)),
+    brighter: simple("Brighter", ["Shift+B"], () => changeWindow(-WINDOW_STEP, 0)),
+    darker: simple("Darker", ["Shift+D"], () => changeWindow(WINDOW_STEP, 0)),
+    moreContrast: simple("More contrast", ["Shift+C"], () => changeWindow(0, -WINDOW_STEP)),
+    lessContrast: simple("Less contrast", ["Shift+V"], () => changeWindow(0, WINDOW_STEP)),
+    resetWindow: simple("Brightness as at first", ["Shift+W"], resetWindow),
+    planes: {
+      ...toggle("showPlanes", "The other two planes of a volume", "Look", "V"),
+      can: () => get().project?.kind === "volume",
+    },
+
+    point: choose("point", "Points on the object", "P"),
+    negative: choose("negative", "Points where the object is not", "X"),
+    box: choose("box", "Box where it is largest", "B"),
+    brush: choose("brush", "Brush", "D"),
+    eraser: choose("eraser", "Eraser", "E"),
+    window: choose("window", "Brightness and contrast by drag", "W"),
+    pan: choose("pan", "Move the image by drag", "H"),
+    smallerBrush: simple(
+      "Smaller brush",
+      ["["],
+      () => set({ brushRadius: Math.max(0.5, get().brushRadius / 1.25) }),
+      "Mark",
+    ),
+    largerBrush: simple(
+      "Larger brush",
+      ["]"],
+      () => set({ brushRadius: Math.min(200, get().brushRadius * 1.25) }),
+      "Mark",
+    ),
+    absent: {
+      ...simple("The object is not on this frame", ["A"], toggleAbsent, "Mark"),
+      can: () => currentObject() !== null,
+      on: () => currentObject()?.absent.includes(get().frame) ?? false,
+    },
+    stepping: toggle("stepping", "Step on: a click goes on to the next frame", "Mark", "S"),
+    undo: {
+      ...simple("Undo", ["Ctrl+Z"], () => act({ kind: "undo" }), "Mark"),
+      can: () => get().project?.can_undo ?? false,
+    },
+    redo: {
+      ...simple("Redo", ["Ctrl+Shift+Z", "Ctrl+Y"], () => act({ kind: "redo" }), "Mark"),
+      can: () => get().project?.can_redo ?? false,
+    },
+
+    run: {
+      ...simple("Run", ["R"], () => startRun(false), "Run and check"),
+      can: () => isOpen() && activeRun() === null,
+    },
+    refine: {
+      ...simple("Refine: go on from the last run", ["F"], () => startRun(true), "Run and check"),
+      can: () => shownRun() !== null && activeRun() === null,
+    },
+    nextDoubtful: {
+      ...simple("Next frame worth a look", ["N"], goToNextDoubtful, "Run and check"),
+      can: () => get().uncertainty !== null,
+    },
+    mask: toggle("showMask", "Mask on or off", "Run and check", "M"),
+    contour: toggle("showContour", "Outline on or off", "Run and check", "O"),
+    heat: toggle("showHeat", "Probability on or off", "Run and check", "U"),
+    clearBrush: {
+      ...simple("Take this frame's brushwork back", ["Shift+E"], clearBrush, "Run and check"),
+      can: () => currentObject()?.brushed.includes(get().frame) ?? false,
+    },
+
+    open: { label: "Open", group: "Files and help", keys: ["Ctrl+O"], run: dialogs.openFiles },
+    export: { ...simple("Export", ["Ctrl+S"], dialogs.openExport, "Files and help") },
+    help: { label: "This help", group: "Files and help", keys: ["?"], run: dialogs.openHelp },
+  };
+}
+
+function clearBrush() {
+  const { frame, object } = get();
+  act({ kind: "clear_brush", object, frame });
+}

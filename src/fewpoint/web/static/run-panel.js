@@ -1,0 +1,138 @@
+/** Is there a run, how far is it, and what became of the last one? */
+
+import { cancelRun, resumeRun, startRun } from "./api.js";
+import { percent } from "./curve.js";
+import { find, make } from "./dom.js";
+import { attempt, tell } from "./notices.js";
+import { act, knowRun } from "./session.js";
+import { activeRun, get, openProject, watch } from "./store.js";
+
+/** @typedef {import("./types.js").RunMessage} Run */
+
+/** Start a run, once what was clicked has reached the server. @param {boolean} refine */
+export async function beginRun(refine) {
+  const { project, unsaved } = get();
+  if (project === null) return;
+  if (!project.objects.some((object) => object.points.some((point) => point.positive))) {
+    return tell("Click on the object on a few frames first.");
+  }
+  if (unsaved > 0) return tell("The server has not heard of your last clicks yet. Try again in a moment.");
+  const run = await attempt(() => startRun(project.id, refine));
+  if (run !== null) knowRun(run);
+}
+
+export function setUpRunPanel() {
+  const preset = find("preset", HTMLSelectElement);
+  const seed = find("seed", HTMLInputElement);
+  const change = () =>
+    act({ kind: "set_settings", preset: preset.value, seed: Math.max(0, Math.trunc(Number(seed.value)) || 0) });
+  preset.addEventListener("change", change);
+  seed.addEventListener("change", change);
+  find("cancel", HTMLButtonElement).addEventListener("click", cancel);
+  find("resume", HTMLButtonElement).addEventListener("click", resume);
+  setUpSettings();
+  watch(["project"], ({ project }) => {
+    if (project === null) return;
+    const { preset: name, seed: number } = project.settings;
+    if (![...preset.options].some((option) => option.value === name)) preset.append(new Option(name, name));
+    preset.value = name;
+    if (document.activeElement !== seed) seed.value = String(number);
+    showActive(activeRun());
+    showLast(project.runs);
+    find("resume", HTMLElement).hidden = cutShort() === null || activeRun() !== null;
+  });
+}
+
+function setUpSettings() {
+  const button = find("settings-button", HTMLButtonElement);
+  const settings = find("settings", HTMLElement);
+  button.addEventListener("click", () => {
+    settings.hidden = !settings.hidden;
+    button.setAttribute("aria-expanded", String(!settings.hidden));
+  });
+}
+
+async function cancel() {
+  const active = activeRun();
+  if (active === null) return;
+  const run = await attempt(() => cancelRun(openProject().id, active.id));
+  if (run !== null) knowRun(run);
+}
+
+/** The last run, if it was cut short: by a crash, or because the server was stopped. */
+function cutShort() {
+  const last = openProject().runs.at(-1);
+  return last?.state === "interrupted" || last?.state === "failed" ? last : null;
+}
+
+async function resume() {
+  const stopped = cutShort();
+  if (stopped === null) return;
+  const run = await attempt(() => resumeRun(openProject().id, stopped.id));
+  if (run !== null) knowRun(run);
+}
+
+/** @param {Run | null} run */
+function showActive(run) {
+  find("progress", HTMLElement).hidden = run === null;
+  find("run-buttons", HTMLElement).hidden = run !== null;
+  if (run === null) return;
+  const bar = find("progress-bar", HTMLProgressElement);
+  if (run.state === "running" && run.epochs > 0) {
+    bar.max = run.epochs;
+    bar.value = run.epoch;
+  } else bar.removeAttribute("value");
+  find("phase", HTMLElement).textContent = phaseInWords(run);
+  find("epoch", HTMLElement).textContent = run.epochs > 0 ? `epoch ${run.epoch} of ${run.epochs}` : "";
+  find("time-left", HTMLElement).textContent =
+    run.seconds_left === null ? "" : `about ${duration(run.seconds_left)} left`;
+}
+
+/** @param {Run} run */
+function phaseInWords(run) {
+  if (run.state === "waiting" && run.ahead > 0) {
+    return `Waits for ${run.ahead === 1 ? "another run" : `${run.ahead} other runs`} to finish`;
+  }
+  if (run.state === "waiting") return "Starts in a moment";
+  const phase = run.message || run.phase || "Begins";
+  return phase.charAt(0).toUpperCase() + phase.slice(1);
+}
+
+/** What became of the last run that has ended. @param {Run[]} runs */
+function showLast(runs) {
+  const last = runs.findLast((run) => run.state !== "running" && run.state !== "waiting");
+  const list = find("runs", HTMLElement);
+  list.hidden = last === undefined;
+  if (last === undefined) return;
+  list.replaceChildren(make("li", { class: last.state, text: sentence(last), title: last.error || null }));
+}
+
+/** @param {Run} run */
+function sentence(run) {
+  const kind = run.refined_from === null ? "Run" : "Refined";
+  const ending = {
+    finished: `${duration(run.seconds)}`,
+    cancelled: run.best ? "stopped, the best so far is kept" : "stopped",
+    failed: `failed: ${run.error}`,
+    interrupted: run.best ? "cut short, the best so far is kept" : "cut short",
+    running: "",
+    waiting: "",
+  }[run.state];
+  const stale = run.state === "finished" && get().project?.runs.at(-1) === run ? changedSince(run) : "";
+  const share =
+    run.priors && run.state === "finished" ? `, at most ${percent(Math.max(...run.priors))} of a frame` : "";
+  return `${kind} ${run.id}: ${ending}${share}${stale}`;
+}
+
+/** @param {Run} run */
+function changedSince(run) {
+  return openProject().version > run.version ? "; changed since" : "";
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}

@@ -1,0 +1,99 @@
+/** What does the page know now, and who must hear when it changes? */
+
+/** @typedef {import("./types.js").ProjectMessage} Project */
+/** @typedef {import("./types.js").RunMessage} Run */
+/** @typedef {import("./types.js").ObjectMessage} Thing */
+/** @typedef {"point" | "negative" | "box" | "brush" | "eraser" | "window" | "pan"} ToolName */
+
+/**
+ * @typedef {object} State
+ * @property {Project | null} project
+ * @property {number} frame
+ * @property {string} object  name of the object that is being marked
+ * @property {ToolName} tool
+ * @property {{low: number, high: number} | null} window  null where the image is in colour
+ * @property {boolean} showMask
+ * @property {boolean} showContour
+ * @property {boolean} showHeat
+ * @property {number} opacity
+ * @property {number} brushRadius  in pixels of the image
+ * @property {{y: number, x: number}} cursor  the pixel pointed at, by mouse or by keys
+ * @property {boolean} keyboardCursor  whether arrow keys move the cursor
+ * @property {boolean} playing
+ * @property {boolean} stepping  whether a click goes on to the next frame
+ * @property {boolean} showPlanes
+ * @property {{run: number, count: number} | null} preview  the run that last sent one, and how many it has sent
+ * @property {import("./types.js").UncertaintyMessage | null} uncertainty
+ * @property {boolean} online
+ * @property {number} unsaved  actions that the server has not confirmed
+ */
+
+/** @type {State} */
+const state = {
+  project: null,
+  frame: 0,
+  object: "",
+  tool: "point",
+  window: null,
+  showMask: true,
+  showContour: true,
+  showHeat: false,
+  opacity: 0.4,
+  brushRadius: 4,
+  cursor: { y: 0, x: 0 },
+  keyboardCursor: false,
+  playing: false,
+  stepping: false,
+  showPlanes: true,
+  preview: null,
+  uncertainty: null,
+  online: true,
+  unsaved: 0,
+};
+
+/** @type {{names: (keyof State)[], listener: (state: Readonly<State>) => void}[]} */
+const listeners = [];
+
+/** @returns {Readonly<State>} */
+export function get() {
+  return state;
+}
+
+/** Change some of what is known; whoever listens to what really changed is told. @param {Partial<State>} changes */
+export function set(changes) {
+  const names = /** @type {(keyof State)[]} */ (Object.keys(changes));
+  const changed = names.filter((name) => !Object.is(state[name], changes[name]));
+  Object.assign(state, changes);
+  for (const { names: heard, listener } of listeners) if (heard.some((name) => changed.includes(name))) listener(state);
+}
+
+/**
+ * Call the listener now and whenever one of these changes.
+ * @param {(keyof State)[]} names
+ * @param {(state: Readonly<State>) => void} listener
+ */
+export function watch(names, listener) {
+  listeners.push({ names, listener });
+  listener(state);
+}
+
+/** @returns {Project} */
+export function openProject() {
+  if (state.project === null) throw new Error("no project is open");
+  return state.project;
+}
+
+/** The object that is being marked. @returns {Thing | null} */
+export function currentObject() {
+  return state.project?.objects.find((object) => object.name === state.object) ?? null;
+}
+
+/** The run that waits or runs now. @returns {Run | null} */
+export function activeRun() {
+  return state.project?.runs.findLast((run) => run.state === "running" || run.state === "waiting") ?? null;
+}
+
+/** The run whose masks are shown: the last that has any. @returns {Run | null} */
+export function shownRun() {
+  return state.project?.runs.findLast((run) => run.best && run.state !== "running" && run.state !== "waiting") ?? null;
+}

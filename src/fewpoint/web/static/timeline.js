@@ -1,0 +1,139 @@
+/** Which frame is shown, which are marked, and which are worth a look? */
+
+import { goTo } from "./commands.js";
+import { context2d, find, fitCanvas } from "./dom.js";
+import { addressOf } from "./frames.js";
+import { announce } from "./notices.js";
+import { heatColour } from "./pixels.js";
+import { get, set, watch } from "./store.js";
+
+/** Half the width of the slider's thumb: frames lie between the places that its middle can reach. */
+const INSET = 8;
+const POINTS_HEIGHT = 12;
+const GAP = 4;
+const DOUBT_HEIGHT = 8;
+const SETTLED_MS = 500;
+
+/** @param {import("./stage.js").Stage} stage */
+export function setUpTimeline(stage) {
+  const slider = find("slider", HTMLInputElement);
+  const strip = find("strip", HTMLCanvasElement);
+  slider.addEventListener("input", () => set({ frame: Number(slider.value), playing: false }));
+  strip.addEventListener("pointerdown", (event) => jump(strip, event));
+  strip.addEventListener("pointermove", (event) => event.buttons === 1 && jump(strip, event));
+  watch(["project", "frame"], ({ project, frame }) => {
+    slider.max = String(Math.max(0, (project?.frames ?? 1) - 1));
+    slider.value = String(frame);
+    slider.disabled = project === null;
+    slider.setAttribute("aria-valuetext", describe());
+    find("frame-number", HTMLElement).textContent = project === null ? "" : `${frame + 1} / ${project.frames}`;
+  });
+  let timer = 0;
+  watch(["frame"], ({ project, playing }) => {
+    window.clearTimeout(timer);
+    // Only the frame at which a person stops is worth saying.
+    if (project !== null && !playing) timer = window.setTimeout(() => announce(describe()), SETTLED_MS);
+  });
+  watch(["project", "frame", "object", "uncertainty"], () => drawStrip(strip));
+  new ResizeObserver(() => drawStrip(strip)).observe(strip);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawStrip(strip));
+  setUpPlaying(stage);
+}
+
+/** The frame in words, for those who do not see it. */
+function describe() {
+  const { project, frame } = get();
+  if (project === null) return "";
+  const parts = project.objects.map(({ name, points, absent }) => {
+    const count = points.filter((point) => point.frame === frame).length;
+    return absent.includes(frame) ? `${name} absent` : `${name} ${count} ${count === 1 ? "point" : "points"}`;
+  });
+  return `Frame ${frame + 1} of ${project.frames}. ${parts.join(", ")}`;
+}
+
+/** @param {HTMLCanvasElement} strip @param {PointerEvent} event */
+function jump(strip, event) {
+  const { project } = get();
+  if (project === null) return;
+  const share = (event.clientX - strip.getBoundingClientRect().left - INSET) / (strip.clientWidth - 2 * INSET);
+  set({ playing: false });
+  goTo(Math.round(share * (project.frames - 1)));
+}
+
+/** @param {HTMLCanvasElement} strip */
+function drawStrip(strip) {
+  const { project, frame, uncertainty, object: current } = get();
+  const { width, height, ratio } = fitCanvas(strip);
+  const context = context2d(strip);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  if (project === null) return;
+  const step = (width - 2 * INSET) / Math.max(1, project.frames - 1);
+  const cell = {
+    at: (/** @type {number} */ index) => INSET + index * step,
+    width: Math.max(2, Math.min(step - 1, 14)),
+  };
+  const ink = getComputedStyle(strip);
+  context.fillStyle = ink.getPropertyValue("--track");
+  context.fillRect(INSET - cell.width / 2, 0, width - 2 * INSET + cell.width, POINTS_HEIGHT);
+  context.fillRect(INSET - cell.width / 2, POINTS_HEIGHT + GAP, width - 2 * INSET + cell.width, DOUBT_HEIGHT);
+  drawMarks(context, project, cell, current);
+  if (uncertainty !== null) drawDoubt(context, uncertainty, cell.at, step);
+  context.fillStyle = ink.getPropertyValue("--text");
+  context.fillRect(cell.at(frame) - 1, 0, 2, POINTS_HEIGHT + GAP + DOUBT_HEIGHT);
+}
+
+/**
+ * A tick for each frame with points, a hollow one for each on which the object is not; a lane an object.
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./types.js").ProjectMessage} project
+ * @param {{at: (index: number) => number, width: number}} cell
+ * @param {string} current
+ */
+function drawMarks(context, project, cell, current) {
+  const lane = POINTS_HEIGHT / Math.max(1, project.objects.length);
+  project.objects.forEach(({ name, points, absent, colour }, index) => {
+    const top = index * lane + 1;
+    const height = Math.max(1.5, lane - 2);
+    context.globalAlpha = name === current ? 1 : 0.6;
+    context.fillStyle = colour;
+    for (const { frame } of points) context.fillRect(cell.at(frame) - cell.width / 2, top, cell.width, height);
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    for (const frame of absent)
+      context.strokeRect(cell.at(frame) - cell.width / 2 + 0.5, top + 0.5, cell.width - 1, height - 1);
+  });
+  context.globalAlpha = 1;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./types.js").UncertaintyMessage} uncertainty
+ * @param {(index: number) => number} at
+ * @param {number} step
+ */
+function drawDoubt(context, { frames }, at, step) {
+  frames.forEach((doubt, index) => {
+    context.fillStyle = `rgb(${heatColour(doubt).join(" ")})`;
+    context.fillRect(at(index) - step / 2, POINTS_HEIGHT + GAP, step + 0.5, DOUBT_HEIGHT);
+  });
+}
+
+/** Go from frame to frame, waiting for those that have not come yet. @param {import("./stage.js").Stage} stage */
+function setUpPlaying(stage) {
+  const speed = find("speed", HTMLSelectElement);
+  let last = 0;
+  const advance = (/** @type {number} */ now) => {
+    const { playing, project, frame } = get();
+    if (!playing || project === null) return;
+    const next = (frame + 1) % project.frames;
+    if (now - last >= 1000 / Number(speed.value) - 4 && stage.pictures.peek(addressOf(next)) !== null) {
+      last = now;
+      set({ frame: next });
+    }
+    requestAnimationFrame(advance);
+  };
+  watch(["playing"], ({ playing }) => {
+    if (playing) requestAnimationFrame(advance);
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * What the server says and is told: the mirror of `web/messages.py`. A test compares the two, name for name.
+ *
+ * Frames, rows and columns count from zero; a point is a frame and the pixel (y, x) on it.
+ */
+
+/** @typedef {{version: string, device: string, root: string, opened: string | null}} Health */
+/** @typedef {{name: string, path: string, kind: "folder" | "input" | "project", size_bytes: number}} FileEntry */
+/** @typedef {{path: string, parent: string | null, entries: FileEntry[]}} FileListing */
+/** @typedef {{path: string}} Uploaded */
+/** @typedef {{id: string, name: string, input: string, changed_at: string, running: boolean}} ProjectEntry */
+
+/** @typedef {{id: number, frame: number, y: number, x: number, positive: boolean}} PointMessage */
+/** @typedef {{frame: number, top: number, left: number, bottom: number, right: number, share: number}} BoxMessage */
+/**
+ * @typedef {object} ObjectMessage
+ * @property {string} name
+ * @property {string} colour  as #rrggbb
+ * @property {PointMessage[]} points
+ * @property {number[]} absent  frames on which it is not
+ * @property {number[]} brushed  frames whose mask a person painted
+ * @property {BoxMessage | null} box
+ */
+/** @typedef {{low: number, high: number, full_low: number, full_high: number}} WindowMessage */
+/** @typedef {{fraction: number | null, origin: string}} BoundMessage */
+/** @typedef {{preset: string, seed: number}} SettingsMessage */
+
+/**
+ * @typedef {object} ProjectMessage
+ * @property {string} id
+ * @property {string} name
+ * @property {string} input
+ * @property {string} path  where the project is kept
+ * @property {string[]} notes
+ * @property {number} frames
+ * @property {number} height
+ * @property {number} width
+ * @property {number} channels
+ * @property {"volume" | "video" | "frames"} kind
+ * @property {boolean} is_grey
+ * @property {WindowMessage} window
+ * @property {number[] | null} spacing_mm  of frames, rows and columns
+ * @property {string[]} frame_names
+ * @property {string} frames_key  changes when the frames do
+ * @property {number} version  grows by one with every action
+ * @property {boolean} can_undo
+ * @property {boolean} can_redo
+ * @property {ObjectMessage[]} objects
+ * @property {SettingsMessage} settings
+ * @property {BoundMessage} bound
+ * @property {RunMessage[]} runs
+ */
+
+/**
+ * @typedef {object} RunMessage
+ * @property {number} id
+ * @property {"waiting" | "running" | "finished" | "failed" | "cancelled" | "interrupted"} state
+ * @property {number} ahead  runs that go first
+ * @property {string} phase
+ * @property {number} epoch
+ * @property {number} epochs
+ * @property {number | null} seconds_left
+ * @property {string} message
+ * @property {string} error
+ * @property {number[] | null} priors  share of the object on each frame
+ * @property {boolean} best  whether there are masks to show
+ * @property {number | null} refined_from
+ * @property {string | null} started_at
+ * @property {number} seconds
+ * @property {number} version  of the project that it was started with
+ * @property {string[]} objects
+ */
+
+/** @typedef {[number, number][]} PixelRuns  start and length of what is marked, row after row */
+/** @typedef {{frame: number, size: number[], runs: PixelRuns}} MaskMessage */
+/** @typedef {{frames: number[], next: number | null}} UncertaintyMessage */
+/** @typedef {{name: string, path: string, files: string[]}} ExportMessage */
+/** @typedef {{name: string, label: string, available: boolean, needs: string}} FormatEntry */
+/** @typedef {{version: number, project: ProjectMessage}} ActionResult */
+
+/**
+ * @typedef {{kind: "add_point", object: string, frame: number, y: number, x: number, positive: boolean}
+ *   | {kind: "move_point", point: number, y: number, x: number}
+ *   | {kind: "remove_point", point: number}
+ *   | {kind: "mark_absent", object: string, frame: number, absent: boolean}
+ *   | {kind: "set_box", object: string, frame: number, top: number, left: number, bottom: number, right: number}
+ *   | {kind: "clear_box", object: string}
+ *   | {kind: "set_fraction", fraction: number | null}
+ *   | {kind: "add_object", name: string, colour?: string}
+ *   | {kind: "rename_object", object: string, name: string}
+ *   | {kind: "recolour_object", object: string, colour: string}
+ *   | {kind: "remove_object", object: string}
+ *   | {kind: "set_settings", preset: string, seed: number}
+ *   | {kind: "brush", object: string, frame: number, runs: PixelRuns}
+ *   | {kind: "clear_brush", object: string, frame: number}
+ *   | {kind: "undo"}
+ *   | {kind: "redo"}} Action
+ */
+
+/**
+ * @typedef {{kind: "hello", version: number}
+ *   | {kind: "project", project: ProjectMessage}
+ *   | {kind: "run", run: RunMessage}
+ *   | {kind: "preview", run: number}} Event
+ */
+
+export {};

@@ -1,0 +1,100 @@
+/** What is said on and round the image: its name, zoom, window, the pixel pointed at, and what to do next. */
+
+import { find } from "./dom.js";
+import { currentObject, get, set, shownRun, activeRun, watch } from "./store.js";
+import { TOOLS } from "./tools.js";
+
+/** @param {import("./stage.js").Stage} stage */
+export function setUpViewer(stage) {
+  const zoomLabel = find("zoom", HTMLElement);
+  stage.canvas.addEventListener("drawn", () => {
+    zoomLabel.textContent = `${Math.round(100 * stage.view.zoom)} %`;
+  });
+  watch(["tool"], ({ tool }) => {
+    stage.canvas.dataset.cursor = TOOLS[tool].cursor;
+  });
+  watch(["project", "frame"], ({ project, frame }) => {
+    find("welcome", HTMLElement).hidden = project !== null;
+    find("panel", HTMLElement).inert = project === null;
+    find("viewer", HTMLElement).classList.toggle("empty", project === null);
+    find("frame-name", HTMLElement).textContent = project?.frame_names[frame] ?? "";
+  });
+  watch(["project"], showTitle);
+  watch(["project", "frame", "object"], () => {
+    const object = currentObject();
+    const badge = find("absent-badge", HTMLElement);
+    badge.hidden = !object?.absent.includes(get().frame);
+    badge.textContent = object ? `${object.name} is not on this frame` : "";
+    find("brushed-badge", HTMLElement).hidden = !object?.brushed.includes(get().frame);
+  });
+  watch(["window"], ({ window }) => {
+    const level = (/** @type {{low: number, high: number}} */ { low, high }) =>
+      `L ${shorten((low + high) / 2)}  W ${shorten(high - low)}`;
+    find("window-label", HTMLElement).textContent = window === null ? "" : level(window);
+  });
+  watch(["cursor", "project"], ({ cursor, project }) => {
+    find("pixel", HTMLElement).textContent = project === null ? "" : `y ${cursor.y}  x ${cursor.x}`;
+  });
+  watch(["project", "tool", "keyboardCursor"], () => {
+    find("hint", HTMLElement).textContent = nextStep();
+  });
+  watch(["online", "unsaved", "project"], showSaved);
+  setUpLook();
+}
+
+/** @param {number} value */
+const shorten = (value) => Number(value.toPrecision(4)).toString();
+
+function showTitle() {
+  const { project } = get();
+  find("project-name", HTMLElement).textContent = project?.name ?? "";
+  const size = project === null ? "" : `${project.frames} frames of ${project.width} × ${project.height}`;
+  const spacing = project?.spacing_mm ? ` · ${project.spacing_mm.map((value) => shorten(value)).join(" × ")} mm` : "";
+  find("project-size", HTMLElement).textContent = `${size}${spacing}`;
+}
+
+/** One line about what a person would do next. */
+function nextStep() {
+  const { project, tool, keyboardCursor } = get();
+  if (project === null) return "";
+  if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, Escape ends.";
+  if (tool === "box") return "Drag a box round the object on the frame where it is largest.";
+  if (tool === "brush" || tool === "eraser") return "Drag to change the mask of this frame; [ and ] change the size.";
+  if (tool === "window") return "Drag up and down for brightness, left and right for contrast.";
+  if (tool === "negative") return "Click where the mask leaks: on what is not the object.";
+  if (activeRun() !== null) return "You may close this page: the run goes on without it.";
+  const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
+  if (shownRun() !== null) return "Look at uncertain frames (N), add points, refine.";
+  if (marked === 0) return "Click on the object. One click on every few frames is enough.";
+  if (marked < Math.min(5, project.frames))
+    return `${marked} of ${project.frames} frames are marked. A few more will help.`;
+  if (!project.objects.some((object) => object.box)) return "Draw a box (B) where the object is largest, then run.";
+  return "Ready to run.";
+}
+
+function showSaved() {
+  const { online, unsaved, project } = get();
+  const label = find("saved", HTMLElement);
+  label.hidden = project === null;
+  label.dataset.state = !online ? "offline" : unsaved > 0 ? "saving" : "saved";
+  const waiting = unsaved > 0 ? `: ${unsaved} ${unsaved === 1 ? "change waits" : "changes wait"}` : "";
+  label.textContent = !online ? `Not connected${waiting}` : unsaved > 0 ? "Saving…" : "All changes saved";
+}
+
+/** Sliders for how masks and brush look. */
+function setUpLook() {
+  const opacity = find("opacity", HTMLInputElement);
+  const brush = find("brush-size", HTMLInputElement);
+  opacity.addEventListener("input", () => set({ opacity: Number(opacity.value) / 100 }));
+  brush.addEventListener("input", () => set({ brushRadius: Number(brush.value) }));
+  watch(["opacity"], (state) => {
+    opacity.value = String(Math.round(100 * state.opacity));
+  });
+  watch(["brushRadius", "tool"], ({ brushRadius, tool }) => {
+    brush.value = String(brushRadius);
+    find("brush-row", HTMLElement).hidden = tool !== "brush" && tool !== "eraser";
+  });
+  watch(["project"], ({ project }) => {
+    brush.max = String(Math.max(8, Math.round(Math.max(project?.width ?? 0, project?.height ?? 0) / 10)));
+  });
+}

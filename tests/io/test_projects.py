@@ -1,0 +1,230 @@
+"""The project file: nothing that a person did is lost, whatever happens to the process."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fewpoint.core import actions
+from fewpoint.core.actions import AddPoint, Redo, Undo
+from fewpoint.errors import InputError, OutputError, RunConflictError
+from fewpoint.io.projects import ProjectLog, RunRecord, interrupt_runs, read_project
+
+SHAPE = (4, 10, 12)
+
+
+def begin(folder) -> ProjectLog:
+    (folder / "frames").mkdir(exist_ok=True)
+    return ProjectLog.create(folder / "frames.fewpoint", folder / "frames", SHAPE)
+
+
+def points_of(file) -> list[tuple[int, int, int]]:
+    return [(click.frame, click.y, click.x) for click in file.project.objects[0].points]
+
+
+def test_what_was_done_is_there_after_the_next_start(tmp_path):
+    log = begin(tmp_path)
+    log.do(AddPoint("object", 1, 2, 3))
+    log.do(AddPoint("object", 2, 2, 3))
+    log.do(Undo())
+    log.close()
+    again = ProjectLog.open(log.path)
+    assert points_of(again) == [(1, 2, 3)]
+    assert (again.history.version, again.history.can_undo, again.history.can_redo) == (3, True, True)
+    again.do(Redo())
+    assert points_of(again) == [(1, 2, 3), (2, 2, 3)]
+    again.close()
+
+
+def test_undo_and_redo_have_no_limit_and_a_new_action_ends_redo(tmp_path):
+    log = begin(tmp_path)
+    for x in range(12):
+        log.do(AddPoint("object", 0, 0, x))
+    for _ in range(12):
+        log.do(Undo())
+    assert points_of(log) == [] and not log.history.can_undo
+    for _ in range(5):
+        log.do(Redo())
+    log.do(AddPoint("object", 3, 3, 3))
+    assert len(points_of(log)) == 6 and not log.history.can_redo
+    with pytest.raises(InputError, match="nothing to redo"):
+        log.do(Redo())
+    log.close()
+
+
+def test_a_project_can_be_read_as_it_was_after_so_many_actions(tmp_path):
+    log = begin(tmp_path)
+    for x in range(3):
+        log.do(AddPoint("object", 0, 0, x))
+    log.close()
+    assert len(points_of(read_project(log.path, version=2))) == 2
+
+
+@pytest.mark.parametrize("tail", [b'{"at": "2026', b"\0\0\0\0", b'{"action": {"kind": "undo"}}', b"\xff\n", b"[]\n"])
+def test_a_last_line_that_is_not_whole_is_dropped_and_the_next_one_counts(tmp_path, tail):
+    log = begin(tmp_path)
+    log.do(AddPoint("object", 1, 2, 3))
+    log.close()
+    with open(log.path, "ab") as stream:
+        stream.write(tail)
+    again = ProjectLog.open(log.path)
+    again.do(AddPoint("object", 2, 2, 3))
+    again.close()
+    assert points_of(read_project(log.path)) == [(1, 2, 3), (2, 2, 3)]
+
+
+@pytest.mark.parametrize("cut", range(0, 120, 7))
+def test_a_file_cut_anywhere_loses_only_what_is_behind_the_cut(tmp_path, cut):
+    log = begin(tmp_path)
+    for x in range(4):
+        log.do(AddPoint("object", 0, 0, x))
+    log.close()
+    whole = log.path.read_bytes()
+    log.path.write_bytes(whole[: len(whole) - cut])
+    kept = whole[: len(whole) - cut].count(b"\n") - 1
+    assert points_of(read_project(log.path)) == [(0, 0, x) for x in range(kept)]
+
+
+def test_a_damaged_line_in_the_middle_is_told_and_nothing_is_changed(tmp_path):
+    log = begin(tmp_path)
+    log.do(AddPoint("object", 1, 2, 3))
+    log.close()
+    header, line = log.path.read_bytes().splitlines()
+    log.path.write_bytes(header + b"\nxx\n" + line + b"\n")
+    before = log.path.read_bytes()
+    with pytest.raises(InputError, match="line 2 of a project"):
+        ProjectLog.open(log.path)
+    assert log.path.read_bytes() == before
+
+
+def test_a_full_disk_leaves_the_log_whole_and_the_action_undone(tmp_path, monkeypatch):
+    log = begin(tmp_path)
+    log.do(AddPoint("object", 0, 0, 0))
+
+    def refuse(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", refuse)
+        with pytest.raises(OutputError, match="disk is full"):
+            log.do(AddPoint("object", 0, 0, 1))
+    assert points_of(log) == [(0, 0, 0)]
+    log.do(AddPoint("object", 0, 0, 2))
+    log.close()
+    assert points_of(read_project(log.path)) == [(0, 0, 0), (0, 0, 2)]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fewpoint.core.actions import AddPoint
+from fewpoint.io.projects import ProjectLog
+log = ProjectLog.open(Path(sys.argv[1]))
+for x in range(10):
+    log.do(AddPoint("object", 0, 0, x))
+    print(x, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_click_that_was_answered_is_lost_by_a_kill(tmp_path):
+    log = begin(tmp_path)
+    log.close()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(log.path)], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(done.stdout.split()) == len(points_of(read_project(log.path))) == 10
+
+
+def test_every_action_is_on_disk_before_it_counts(tmp_path, monkeypatch):
+    log = begin(tmp_path)
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (synced.append(log.history.version), real(descriptor)))
+    log.do(AddPoint("object", 0, 0, 0))
+    log.do(Undo())
+    assert synced == [0, 1]
+    log.close()
+
+
+def test_one_project_is_open_in_one_process_at_a_time(tmp_path):
+    log = begin(tmp_path)
+    with pytest.raises(RunConflictError, match="another fewpoint has"):
+        ProjectLog.open(log.path)
+    log.close()
+    ProjectLog.open(log.path).close()
+
+
+def test_a_run_that_the_last_server_left_is_said_to_be_interrupted(tmp_path):
+    log = begin(tmp_path)
+    log.record_run(RunRecord(1, 0, (0,), state="finished", best=True))
+    log.record_run(RunRecord(2, 0, (0,), state="running"))
+    interrupt_runs(log)
+    log.close()
+    states = {number: run.state for number, run in read_project(log.path).runs.items()}
+    assert states == {1: "finished", 2: "interrupted"}
+
+
+def test_the_input_is_found_where_the_whole_folder_was_moved(tmp_path):
+    (tmp_path / "one").mkdir()
+    log = begin(tmp_path / "one")
+    log.close()
+    (tmp_path / "one").rename(tmp_path / "two")
+    assert read_project(tmp_path / "two" / "frames.fewpoint").input == tmp_path / "two" / "frames"
+
+
+def test_the_input_is_found_where_only_the_project_was_moved(tmp_path):
+    log = begin(tmp_path)
+    log.close()
+    (tmp_path / "away").mkdir()
+    moved = log.path.rename(tmp_path / "away" / "frames.fewpoint")
+    assert read_project(moved).input == tmp_path / "frames"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "frame,y,x\n", "{}\n", '{"format": "fewpoint project"}\n', "[1]\n", '{"format": "fewpoint run"}\n'],
+)
+def test_another_file_is_refused_as_no_project(tmp_path, text):
+    path = tmp_path / "a.fewpoint"
+    path.write_text(text)
+    with pytest.raises(InputError):
+        read_project(path)
+
+
+def test_a_project_of_a_later_format_is_refused(tmp_path):
+    log = begin(tmp_path)
+    log.close()
+    header = json.loads(log.path.read_text().splitlines()[0])
+    log.path.write_text(json.dumps({**header, "version": 2}) + "\n")
+    with pytest.raises(InputError, match="another version of fewpoint"):
+        read_project(log.path)
+
+
+STEPS = st.one_of(
+    st.builds(AddPoint, st.just("object"), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.booleans()),
+    st.builds(actions.RemovePoint, st.integers(1, 12)),
+    st.builds(actions.MarkAbsent, st.just("object"), st.integers(0, 3), st.booleans()),
+    st.builds(actions.MovePoint, st.integers(1, 12), st.integers(0, 3), st.integers(0, 3)),
+    st.just(Undo()),
+    st.just(Redo()),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, max_size=15))
+def test_replaying_the_log_gives_the_project_that_was_left(tmp_path_factory, steps):
+    log = begin(tmp_path_factory.mktemp("project"))
+    for step in steps:
+        try:
+            log.do(step)
+        except InputError:
+            continue
+    log.close()
+    again = read_project(log.path)
+    assert again.project == log.project and again.history.version == log.history.version

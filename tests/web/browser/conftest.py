@@ -1,0 +1,246 @@
+"""A server in a process of its own, a real Chromium, and what may not happen in it."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewpoint.evaluation.phantom import Phantom, make_phantom
+from synthetic import TINY, save_frames, save_settings
+
+SCREEN = {"width": 1280, "height": 720}
+PATIENCE_MS = 120_000
+SHOTS = "FEWPOINT_SCREENSHOTS"  # a folder; without it screenshots are kept only as long as the test's own files
+
+# Violations of the content security policy are told to the page and to nobody else.
+TELL_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) => {
+  console.error(`content security policy: ${event.violatedDirective} ${event.blockedURI}`);
+});
+"""
+
+
+@dataclass
+class Server:
+    """`fewpoint annotate` on a folder, at a port that stays the same over a restart."""
+
+    root: Path
+    arguments: tuple[str, ...] = ()
+    port: int = 0
+    process: subprocess.Popen | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def start(self) -> None:
+        self.port = self.port or find_free_port()
+        options = ("--root", str(self.root), "--port", str(self.port), "--no-browser", "--device", "cpu")
+        command = [sys.executable, "-m", "fewpoint", "annotate", *self.arguments, *options]
+        with open(self.root.parent / f"server-{self.port}.log", "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.root)
+        wait_until(lambda: self.process.poll() is not None or self._answers(), "the server to answer")
+        assert self.process.poll() is None, (self.root.parent / f"server-{self.port}.log").read_text()
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait()
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@dataclass
+class Visitor:
+    """A page, with all that went wrong on it and all that it asked for."""
+
+    page: object
+    server: Server
+    shots: Path
+    complaints: list[str] = field(default_factory=list)
+    answers: list[tuple[str, str]] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def listen(self) -> None:
+        page = self.page
+        page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("response", lambda answer: self.answers.append((answer.url, answer.headers.get("content-type", ""))))
+        page.on("websocket", lambda each: each.on("framereceived", lambda text: self.told.append(str(text))))
+
+    def state(self, expression: str):
+        """What the page knows: an expression of `state`, as src/fewpoint/web/static/store.js describes it."""
+        return self.page.evaluate(
+            f"import('/static/store.js').then(({{ get }}) => {{ const state = get(); return {expression}; }})"
+        )
+
+    def expect(self, expression: str) -> None:
+        """Wait until an expression of the state is true."""
+        wait_until(lambda: self.state(expression), expression, pause=self.page.wait_for_timeout)
+
+    def see_frame(self, frame: int) -> None:
+        self.page.wait_for_selector(f'#stage[data-frame="{frame}"]')
+
+    def go_to(self, frame: int) -> None:
+        self.page.locator("#slider").fill(str(frame))
+        self.see_frame(frame)
+
+    def place(self, y: float, x: float) -> tuple[float, float]:
+        """Where the middle of a pixel lies on the screen while the whole image is in sight."""
+        return tuple(
+            self.page.evaluate(
+                """async ([y, x]) => {
+                  const { fitView, pixelCentre } = await import("/static/view.js");
+                  const { project } = (await import("/static/store.js")).get();
+                  const canvas = document.getElementById("stage");
+                  const bounds = canvas.getBoundingClientRect();
+                  const [, down, right] = project.spacing_mm ?? [1, 1, 1];
+                  const centre = pixelCentre(fitView(project, bounds, down / right), { y, x });
+                  return [bounds.left + centre.x, bounds.top + centre.y];
+                }""",
+                [y, x],
+            )
+        )
+
+    def click(self, y: float, x: float, *keys: str) -> None:
+        self.page.mouse.move(*self.place(y, x))
+        for key in keys:
+            self.page.keyboard.down(key)
+        self.page.mouse.click(*self.place(y, x))
+        for key in keys:
+            self.page.keyboard.up(key)
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        self.page.mouse.move(*self.place(*start))
+        self.page.mouse.down()
+        self.page.mouse.move(*self.place(*end), steps=4)
+        self.page.mouse.up()
+
+    def colour_at(self, y: int, x: int) -> list[int]:
+        """Red, green and blue of the canvas at the middle of a pixel."""
+        left, top = self.place(y, x)
+        return self.page.evaluate(
+            """([left, top]) => {
+              const canvas = document.getElementById("stage");
+              const bounds = canvas.getBoundingClientRect();
+              const ratio = canvas.width / bounds.width;
+              const at = [Math.round((left - bounds.left) * ratio), Math.round((top - bounds.top) * ratio), 1, 1];
+              return [...canvas.getContext("2d").getImageData(...at).data.slice(0, 3)];
+            }""",
+            [left, top],
+        )
+
+    def shoot(self, name: str) -> None:
+        """Keep what is seen now as a file."""
+        self.count += 1
+        self.page.screenshot(path=self.shots / f"{self.count:02d}-{name}.png")
+
+
+def wait_until(holds: Callable[[], object], what: str, pause: Callable[[float], object] | None = None) -> None:
+    end = time.monotonic() + PATIENCE_MS / 1000
+    while not holds():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        # Playwright hears of events only while it is itself waiting.
+        (pause or (lambda milliseconds: time.sleep(milliseconds / 1000)))(50)
+
+
+def find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("there is no Chromium on this machine; apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def phantom() -> Phantom:
+    return make_phantom(8, (48, 48), seed=0)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory) -> tuple[str, str]:
+    """Options for a run of a few seconds."""
+    return ("--config", str(save_settings(TINY, tmp_path_factory.mktemp("settings") / "tiny.toml")))
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def start(root: Path, *arguments: str) -> Server:
+        servers.append(Server(root, arguments))
+        servers[-1].start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.kill(signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory, phantom) -> Iterator[Server]:
+    """A server with a phantom as frames and as a volume, for tests that do not run or stop anything."""
+    import nibabel
+
+    root = tmp_path_factory.mktemp("shared") / "root"
+    save_frames(phantom.sequence.frames, root / "frames")
+    voxels = phantom.sequence.frames[..., 0].transpose(2, 1, 0).astype(np.int16)
+    nibabel.save(nibabel.Nifti1Image(voxels, np.diag([0.8, 0.8, 3.0, 1.0])), root / "volume.nii.gz")
+    server = Server(root)
+    server.start()
+    yield server
+    server.kill(signal.SIGTERM)
+
+
+@pytest.fixture
+def visit(chromium, request, tmp_path) -> Iterator[Callable[..., Visitor]]:
+    """Open pages; afterwards nothing may have gone wrong on any of them."""
+    folder = os.environ.get(SHOTS)
+    shots = Path(folder).absolute() / request.node.name if folder else tmp_path / "screenshots"
+    shots.mkdir(parents=True, exist_ok=True)
+    visitors: list[Visitor] = []
+
+    @contextmanager
+    def closing() -> Iterator[Callable[..., Visitor]]:
+        def visit(server: Server, path: str = "", **options) -> Visitor:
+            context = chromium.new_context(viewport=SCREEN, **options)
+            context.set_default_timeout(PATIENCE_MS)
+            context.add_init_script(TELL_VIOLATIONS)
+            visitor = Visitor(context.new_page(), server, shots)
+            visitor.listen()
+            visitor.page.goto(server.address + path)
+            visitors.append(visitor)
+            return visitor
+
+        try:
+            yield visit
+        finally:
+            for visitor in visitors:
+                visitor.page.context.close()
+
+    with closing() as visit:
+        yield visit
+    assert [complaint for visitor in visitors for complaint in visitor.complaints] == []

@@ -8,19 +8,21 @@ import torch
 
 from fewpoint.core import AreaBound, PointSet
 from fewpoint.errors import SettingsError
+from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.settings import RefinementSettings
 from fewpoint.learning.targets import (
     Clues,
+    Targets,
     _follow_image,
     _level_of_share,
     click_distances,
+    find_excess,
     hangs_together,
     make_targets,
     mean_share,
     nearness_prior,
     shift_to_share,
     spread,
-    spread_means,
 )
 
 
@@ -81,7 +83,7 @@ def test_spreading_means_gives_each_pixel_its_superpixels_mean(samples):
         for label in given.labels[frame].unique():
             inside = given.labels[frame] == label
             expected[frame][inside] = values[frame][inside].mean()
-    torch.testing.assert_close(spread_means(values, given), expected)
+    torch.testing.assert_close(spread(pool_regions_of(values, given), given), expected)
     assert spread(given.positive, given).sum() == 4 * 16  # the clicked block of 4 x 4 pixels on each frame
 
 
@@ -220,3 +222,54 @@ def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
     moved = torch.logit(with_carried[0]) - torch.logit(without[0])
     clicked = with_carried[0] == 1
     torch.testing.assert_close(moved[~clicked], moved[~clicked].mean().expand_as(moved[~clicked]), atol=1e-3, rtol=0)
+
+
+def test_targets_are_zero_and_weigh_in_full_where_a_person_said_that_the_object_is_not(samples):
+    points = PointSet.from_rows([(0, 5, 6)], negatives=[(1, 9, 1)])
+    given = samples(2, points)
+    settings, sure = RefinementSettings(), torch.full((2, 16, 16), 0.9)
+    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.99), settings)
+    assert (targets.probability[1, 8:12, 0:4] == 0).all()
+    assert (targets.weight[1, 8:12, 0:4] == 1.1).all()
+    assert (targets.probability[0] > 0.5).all()
+    assert (targets.probability[0, 4:8, 4:8] == 1).all()
+
+
+def test_what_a_correction_says_is_what_targets_are_made_of(samples):
+    points = PointSet.from_rows([(0, 5, 6)])
+    given = samples(2, points)
+    told = []
+
+    def correct(pooled: np.ndarray) -> np.ndarray:
+        told.append(pooled)
+        return np.where(np.arange(16) == 10, 0.99, pooled).astype(pooled.dtype)
+
+    doubtful = torch.full((2, 16, 16), 0.05)
+    settings = RefinementSettings(doubt=1.0)
+    targets = make_targets(doubtful, given, Clues(points, points, correct=correct), AreaBound(0.5), settings)
+    assert told[0] == pytest.approx(0.05)
+    assert (targets.probability[:, 8:12, 8:12] > 0.5).all()
+    assert (targets.probability[:, 12:, 12:] < 0.5).all()
+
+
+def test_what_covers_more_than_its_targets_is_lowered_to_their_size(samples):
+    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9, 2: 0.9}))
+    excess = find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4))
+    assert excess == pytest.approx(math.log(0.8 / 0.2), abs=1e-4)
+    lowered = blocks_of(torch.logit(learnt) - excess)
+    assert [block for block in range(16) if lowered[block] >= 0.5 - 1e-5] == [5, 6]
+
+
+def test_what_covers_less_than_its_targets_is_left_as_it_is(samples):
+    learnt = torch.sigmoid(scores_of({5: 0.9}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.6}))
+    assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4)) == 0
+
+
+def test_frames_without_the_object_have_no_say_in_its_size(samples):
+    absent = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[2, 3]))
+    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.9}))
+    learnt[2:] = 0.95  # on these frames alone it covers everything
+    assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent) == 0

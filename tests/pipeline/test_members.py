@@ -20,7 +20,7 @@ from fewpoint.core import (
     SuperpixelMap,
     ignore,
 )
-from fewpoint.learning.targets import Clues
+from fewpoint.learning.targets import Clues, Targets
 from fewpoint.learning.unseen import CENTRED
 from fewpoint.pipeline import members as members_module
 from fewpoint.pipeline.config import override_from_text
@@ -31,6 +31,7 @@ from fewpoint.pipeline.members import (
     count_epochs,
     estimate_priors,
     join_histories,
+    keep_to_size,
     label_record,
     load_learnt,
     mean_probability,
@@ -139,6 +140,14 @@ def test_probabilities_are_averaged_not_logits(halves):
     shape = halves.labels.shape
     mean = mean_probability([make_learnt(np.full(shape, 20.0)), make_learnt(np.full(shape, 0.0))], halves)
     torch.testing.assert_close(mean, torch.full(shape, 0.75))
+
+
+def test_members_cover_no_more_than_what_they_learnt_from(halves):
+    left = np.where(halves.labels.numpy() == 0, 2.0, 1.0)
+    aimed_at = torch.from_numpy(left > 1.5).float()
+    (kept,) = keep_to_size([make_learnt(left)], Targets(aimed_at, torch.ones_like(aimed_at)), halves)
+    np.testing.assert_array_equal(kept.logits >= 0, left > 1.5)
+    np.testing.assert_allclose(np.ptp(kept.logits), 1.0, atol=1e-2)
 
 
 def test_the_prior_of_several_is_what_they_agree_on_and_its_deviation_how_far_they_differ(halves):

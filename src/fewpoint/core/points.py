@@ -1,6 +1,6 @@
 """The clicks of a person, on one object or on several."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,11 +9,13 @@ from fewpoint.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class PointSet:
-    """Positive points (frame, y, x) in whole pixels, and the frames said to show no object.
+    """Positive points (frame, y, x) in whole pixels, places that are not the object, and frames that do not show it.
 
     coordinates: (P, 3) int64, zero-based columns frame, y, x, no row twice, sorted.
     absent: sorted frames on which a person said the object is not there.
     objects: name of the object under each point; empty where nobody gave names.
+    negatives: (Q, 3) int64 like coordinates: where a person said that the object is not. None is ever required.
+    negative_objects: name of the object that is not there, for each negative; empty where nobody gave names.
 
     >>> PointSet.from_rows([(0, 3, 4)], absent=[1]).frames
     array([0])
@@ -22,16 +24,25 @@ class PointSet:
     coordinates: np.ndarray
     absent: tuple[int, ...] = ()
     objects: tuple[str, ...] = ()
+    negatives: np.ndarray = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    negative_objects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.coordinates.ndim != 2 or self.coordinates.shape[1] != 3:
-            raise InputError(f"points must be rows of frame, y, x, got shape {self.coordinates.shape}")
-        if not np.issubdtype(self.coordinates.dtype, np.integer):
-            raise InputError(f"points must be whole pixels, got {self.coordinates.dtype}; round them first")
+        for rows, names in ((self.coordinates, self.objects), (self.negatives, self.negative_objects)):
+            if rows.ndim != 2 or rows.shape[1] != 3:
+                raise InputError(f"points must be rows of frame, y, x, got shape {rows.shape}")
+            if not np.issubdtype(rows.dtype, np.integer):
+                raise InputError(f"points must be whole pixels, got {rows.dtype}; round them first")
+            if names and len(names) != len(rows):
+                raise InputError(f"each point needs one object: {len(rows)} points, {len(names)} names")
         if len(self.coordinates) == 0:
             raise InputError("at least one point on the object is needed, got none; click on the object once")
-        if self.objects and len(self.objects) != len(self.coordinates):
-            raise InputError(f"each point needs one object: {len(self.coordinates)} points, {len(self.objects)} names")
+        both = set(map(tuple, self.coordinates.tolist())) & set(map(tuple, self.negatives.tolist()))
+        if both:
+            frame, y, x = min(both)
+            raise InputError(
+                f"a pixel cannot be both on the object and not: frame {frame}, y {y}, x {x}; remove one of the two"
+            )
         contradicted = sorted(set(self.absent) & set(self.coordinates[:, 0].tolist()))
         if contradicted:
             raise InputError(
@@ -44,16 +55,13 @@ class PointSet:
         rows: list[tuple[int, int, int]],
         absent: list[int] | tuple[int, ...] = (),
         objects: list[str] | tuple[str, ...] = (),
+        negatives: list[tuple[int, int, int]] | tuple[tuple[int, int, int], ...] = (),
+        negative_objects: list[str] | tuple[str, ...] = (),
     ) -> "PointSet":
         """Sort the rows, and with them the objects, and check that none stands twice."""
-        order = sorted(range(len(rows)), key=lambda index: rows[index])
-        coordinates = np.array([rows[index] for index in order], dtype=np.int64).reshape(-1, 3)
-        unique, counts = np.unique(coordinates, axis=0, return_counts=True)
-        if len(unique) < len(coordinates):
-            frame, y, x = unique[counts > 1][0]
-            raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
-        names = tuple(objects[index] for index in order) if objects else ()
-        return cls(coordinates, tuple(sorted(set(absent))), names)
+        coordinates, names = _sort_rows(rows, objects)
+        others, other_names = _sort_rows(negatives, negative_objects)
+        return cls(coordinates, tuple(sorted(set(absent))), names, others, other_names)
 
     @property
     def frames(self) -> np.ndarray:
@@ -74,10 +82,11 @@ class PointSet:
             if not 0 <= frame < n_frames:
                 raise InputError(f"frame {frame} is marked absent but the sequence has frames 0 to {n_frames - 1}")
         limits = np.array([n_frames, *size])
-        outside = ((self.coordinates < 0) | (self.coordinates >= limits)).any(axis=1)
+        rows = np.concatenate([self.coordinates, self.negatives])
+        outside = ((rows < 0) | (rows >= limits)).any(axis=1)
         if not outside.any():
             return
-        frame, y, x = self.coordinates[outside][0]
+        frame, y, x = rows[outside][0]
         if not 0 <= frame < n_frames:
             raise InputError(
                 f"point on frame {frame}, but the sequence has frames 0 to {n_frames - 1}; frames count from zero"
@@ -86,3 +95,16 @@ class PointSet:
             f"point y {y}, x {x} on frame {frame} lies outside the {size[0]} x {size[1]} frame (height x width); "
             "columns are frame, y, x in pixels from zero"
         )
+
+
+def _sort_rows(
+    rows: list[tuple[int, int, int]] | tuple[tuple[int, int, int], ...], objects: list[str] | tuple[str, ...]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """(P, 3) rows in order, none of them twice, and their objects in that order."""
+    order = sorted(range(len(rows)), key=lambda index: rows[index])
+    coordinates = np.array([rows[index] for index in order], dtype=np.int64).reshape(-1, 3)
+    unique, counts = np.unique(coordinates, axis=0, return_counts=True)
+    if len(unique) < len(coordinates):
+        frame, y, x = unique[counts > 1][0]
+        raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
+    return coordinates, tuple(objects[index] for index in order) if objects else ()

@@ -24,7 +24,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PointObjective:
-    """The PU risk over superpixels: clicked ones are positive, all others unlabelled."""
+    """The PU risk over superpixels: clicked ones are positive, refused ones negative, all others unlabelled."""
 
     samples: SampleSet
     settings: RiskSettings
@@ -36,7 +36,8 @@ class PointObjective:
         # A warp moves some superpixels out of the frame: what has no pixel left is no sample.
         present = pool_regions(torch.ones_like(logits), labels, samples.regions)
         positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
-        return pu_risk(pooled, positive, unlabelled, priors, self.settings)
+        negative = None if samples.negative is None else samples.negative[index] * present
+        return pu_risk(pooled, positive, unlabelled, priors, self.settings, negative)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from torch import Tensor
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
 from fewpoint.learning.working import WorkingSize
 from fewpoint.superpixels.intensity import window_of
-from fewpoint.superpixels.regions import regions_at_points
+from fewpoint.superpixels.regions import frame_of_region, labelled_regions, regions_at_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,8 @@ class SampleSet:
     frames: (T, C, h, w) float32 in [0, 1]. labels: (T, h, w) int64; the label `regions` marks padding.
     positive, unlabelled: (T, regions) float32, 1 for samples of that kind. areas: (T, regions) share of the frame.
     clicked: (T, regions) bool, positive by a person's own click, not by one carried along. has_point, absent: (T,) bool
-    numpy. center, scale: (C,) by which frames are standardised.
+    numpy. center, scale: (C,) by which frames are standardised. negative: (T, regions) float32 like positive, for what
+    a person said is not the object; None where nobody did.
     """
 
     frames: Tensor
@@ -33,6 +34,7 @@ class SampleSet:
     has_point: np.ndarray
     absent: np.ndarray
     size: WorkingSize
+    negative: Tensor | None = None
 
     @property
     def n_frames(self) -> int:
@@ -63,13 +65,16 @@ def build_samples(
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
-    positive_points = points if carried is None else carried
-    _restore_clicked(labels, superpixels, positive_points, size)
+    carried = points if carried is None else carried
+    for rows in (carried.negatives, carried.coordinates):  # the points last: what they lie on must be there
+        _restore_clicked(labels, superpixels, rows, size)
     areas = _region_areas(labels, regions)
     # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
-    positive = _mark_positive(superpixels, positive_points, regions) & (areas > 0)
-    clicked = _mark_positive(superpixels, points, regions) & (areas > 0)
-    unlabelled = (areas > 0) & ~positive
+    positive, negative, clicked = (
+        _mark(superpixels, chosen, regions) & (areas > 0)
+        for chosen in (*labelled_regions(superpixels, points, carried), regions_at_points(superpixels, points))
+    )
+    unlabelled = (areas > 0) & ~positive & ~negative
     n_frames = len(sequence)
     absent = np.zeros(n_frames, bool)
     absent[list(points.absent)] = True
@@ -86,6 +91,7 @@ def build_samples(
         has_point=positive.any(1),
         absent=absent,
         size=size,
+        negative=torch.from_numpy(negative).float().to(device) if negative.any() else None,
     )
 
 
@@ -99,10 +105,10 @@ def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32)
     return torch.cat(pieces)
 
 
-def _restore_clicked(labels: np.ndarray, superpixels: SuperpixelMap, points: PointSet, size: WorkingSize) -> None:
-    """Where a superpixel under a point fell between the pixels of the reduced size, give it the point's pixel there."""
-    clicked = superpixels.labels[tuple(points.coordinates.T)]
-    for (frame, *place), label in zip(points.coordinates, clicked, strict=True):
+def _restore_clicked(labels: np.ndarray, superpixels: SuperpixelMap, rows: np.ndarray, size: WorkingSize) -> None:
+    """Where a superpixel under a row fell between the pixels of the reduced size, give it the row's pixel there."""
+    clicked = superpixels.labels[tuple(rows.T)]
+    for (frame, *place), label in zip(rows, clicked, strict=True):
         if not (labels[frame] == label).any():
             row, column = np.array(place) * size.reduced // size.full
             labels[frame, row, column] = label
@@ -116,9 +122,9 @@ def _region_areas(labels: np.ndarray, regions: int) -> np.ndarray:
     return counts / counts.sum(1, keepdims=True)
 
 
-def _mark_positive(superpixels: SuperpixelMap, points: PointSet, regions: int) -> np.ndarray:
-    """(T, regions) bool, True for superpixels that hold a point."""
-    positive = np.zeros((len(superpixels.labels), regions), bool)
-    clicked = regions_at_points(superpixels, points)
-    positive[points.frames, clicked - superpixels.offsets[points.frames]] = True
-    return positive
+def _mark(superpixels: SuperpixelMap, chosen: np.ndarray, regions: int) -> np.ndarray:
+    """(T, regions) bool, True for the chosen global regions."""
+    marked = np.zeros((len(superpixels.labels), regions), bool)
+    frames = frame_of_region(superpixels)[chosen]
+    marked[frames, chosen - superpixels.offsets[frames]] = True
+    return marked

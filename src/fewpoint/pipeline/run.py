@@ -22,6 +22,7 @@ from fewpoint.core import (
     ignore,
 )
 from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.learning.motion import carry_points
@@ -33,8 +34,10 @@ from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
-from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace
+from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, plan_of
+from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
+from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace, shorten
+from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
 from fewpoint.report.health import measure_health
@@ -63,18 +66,82 @@ def segment(
     return run_task(Task(sequence, points, bound, settings, seed), listener=listener)
 
 
+def refine(
+    previous: str | Path | PreviousRun,
+    sequence: ImageSequence,
+    points: PointSet,
+    *,
+    out: str | Path | None = None,
+    seed: int = 0,
+    listener: Listener = ignore,
+) -> Segmentation:
+    """Masks of a finished run, put right by changed points in a fraction of its time.
+
+    previous: the run's folder, or what run_and_keep returned beside its result. points: all of them, not only new ones.
+    out: a run folder for the result, which can be refined in its turn; None for no files.
+    """
+    if not isinstance(previous, PreviousRun):
+        previous = load_previous(previous)
+    task = Task(sequence, points, None, previous.settings, seed, previous=previous)
+    task.check_previous()
+    if out is None:
+        return run_task(task, listener=listener)
+    with RunFolder.open(out, task.identity()) as folder:
+        return run_task(task, folder, listener)
+
+
 def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
     """Focus, superpixels, learning, prediction, masks; in a folder, finished stages are kept and taken up again."""
+    return _run_stages(task, folder, listener).result
+
+
+def run_and_keep(
+    task: Task, folder: RunFolder | None = None, listener: Listener = ignore
+) -> tuple[Segmentation, PreviousRun]:
+    """run_task, and what another run needs to refine this one or to start from its networks."""
+    done = _run_stages(task, folder, listener)
+    previous = PreviousRun(
+        name="" if folder is None else str(folder.path),
+        sequence=hash_sequence(task.sequence),
+        settings=task.settings,
+        bound=done.result.bound,
+        box=done.focus.box,
+        model=_keep_model(task, done.learnt),
+        superpixels=done.superpixels,
+        logits=tuple(member.logits for member in done.learnt),
+    )
+    return done.result, previous
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A result, and what led to it."""
+
+    result: Segmentation
+    focus: Focus
+    superpixels: SuperpixelMap
+    learnt: tuple[Learnt, ...]
+
+
+def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     with cpu_threads(task.settings.training.threads):
-        return _run_stages(task, folder, listener)
+        return _run_shortened(_shorten_warm(task), folder, listener)
 
 
-def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Segmentation:
+def _shorten_warm(task: Task) -> Task:
+    """With a warm start, the phases in the share of their epochs that the settings leave them."""
+    if task.warm_start is None:
+        return task
+    shorter = shorten(task.settings, task.settings.reuse.warm_share)
+    return replace(task, settings=replace(task.settings, phases=shorter.phases))
+
+
+def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
-    bound = estimate_bound(task.sequence.size, task.points) if task.bound is None else task.bound
-    focus = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
-    inside, told = focus.narrow(task), focus.tell(listener)
+    bound = _first_bound(task)
+    focus = _find_focus(task, bound)
+    inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:
@@ -86,12 +153,38 @@ def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Seg
     ground = _prepare(inside, superpixels, device)
     fitted = _fit(inside, ground, folder, log)
     inside, task = (replace(each, settings=fitted.settings) for each in (inside, task))
-    result = focus.widen(_run_inside(inside, ground, folder, told, log), task, bound)
+    narrow_result, learnt = _run_inside(inside, ground, folder, told, log)
+    done = Done(focus.widen(narrow_result, task, bound), focus, superpixels, learnt)
     if folder is not None and not folder.finished:
-        _finish(task, folder, result, log, describe_device(device))
+        _finish(task, folder, done, log, describe_device(device))
     elif folder is not None:
-        write_missing(task.sequence, result, task.outputs, folder.path)
-    return result
+        write_missing(task.sequence, done.result, task.outputs, folder.path)
+    return done
+
+
+def _first_bound(task: Task) -> AreaBound:
+    """The bound given, or that of the run to be refined, or one estimated from the points."""
+    if task.bound is not None:
+        return task.bound
+    return estimate_bound(task.sequence.size, task.points) if task.previous is None else task.previous.bound
+
+
+def _find_focus(task: Task, bound: AreaBound) -> Focus:
+    """The part of the frames to work on: that of the run to be refined, where its points still lie in it."""
+    found = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
+    return found if task.previous is None else Focus(task.sequence.size, *task.previous.box).reach(task.points, found)
+
+
+def _forget_elsewhere(task: Task, focus: Focus) -> Task:
+    """The task without what the run to be refined says of other superpixels or of another part of the frames."""
+    previous = task.previous
+    if previous is None:
+        return task
+    if previous.box != focus.box:
+        previous = replace(previous, superpixels=None, logits=())
+    elif previous.settings.superpixels != task.settings.superpixels:
+        previous = replace(previous, superpixels=None)
+    return replace(task, previous=previous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,21 +221,31 @@ def _fit(task: Task, ground: Ground, folder: RunFolder | None, log: StageLog) ->
 
 def _run_inside(
     task: Task, ground: Ground, folder: RunFolder | None, listener: Listener, log: StageLog
-) -> Segmentation:
-    """From superpixels to masks, on the part of the frames that matters."""
+) -> tuple[Segmentation, tuple[Learnt, ...]]:
+    """From superpixels to masks, on the part of the frames that matters, and the last networks."""
     samples, smoother = ground.samples, ground.smoother
-    clues = Clues(task.points, ground.carried, even_out=smoother.even_out if smoother else None)
-    rounds = Rounds(task, samples, clues, folder, listener)
-    learnt, history = log.run("learning", count_epochs(task.settings), lambda: _learn(rounds))
+    rounds = Rounds(task, samples, _gather_clues(task, ground), folder, listener)
+    learnt, history = log.run("learning", count_epochs(task.settings, task.refining), lambda: _learn(rounds))
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("masks", 0, lambda: _masks(task, ground.superpixels, probabilities, smoother, folder))
     priors = estimate_priors(learnt, samples)
-    return Segmentation(masks, probabilities, priors, history, task.bound, task.sequence.names, task.sequence.source)
+    sequence = task.sequence
+    return Segmentation(masks, probabilities, priors, history, task.bound, sequence.names, sequence.source), learnt
+
+
+def _gather_clues(task: Task, ground: Ground) -> Clues:
+    smoother = ground.smoother
+    clues = Clues(task.points, ground.carried, even_out=smoother.even_out if smoother else None)
+    if task.previous is None:
+        return clues
+    corrector = smoother or stages.build_smoother(task, ground.superpixels, ground.carried)
+    return replace(clues, correct=corrector.correct)
 
 
 def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
     def compute() -> SuperpixelMap:
-        return stages.cut_superpixels(task, listener)
+        kept = None if task.previous is None else task.previous.superpixels
+        return stages.cut_superpixels(task, listener) if kept is None else kept
 
     def save(superpixels: SuperpixelMap, file: BinaryIO) -> None:
         np.savez_compressed(file, labels=superpixels.labels)
@@ -199,13 +302,19 @@ def _kept(
     return result, False
 
 
-def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
+def _keep_model(task: Task, learnt: tuple[Learnt, ...]) -> Model:
+    return Model(task.settings.network, task.sequence.shape[-1], tuple(member.weights for member in learnt))
+
+
+def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+    result = done.result
     health = measure_health(result, task.points)
     summary = {**summarise(result), "health": asdict(health)}
 
     def write() -> tuple[None, bool]:
         write_result(result, folder.path, task.outputs)
+        write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
         write_report(task, result, folder.path, log, device, health)
@@ -219,6 +328,9 @@ def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, 
             "settings": as_table(task.settings),
             "device": device,
             "torch": torch.__version__,
+            "refined_from": None if task.previous is None else task.previous.name,
+            "focus": list(done.focus.box),
+            "networks": [member.name for member in plan_of(task)[-1]],
             **log.as_table(),
             "result": summary,
         },

@@ -1,11 +1,14 @@
 """The stages of a run, each a function from nouns to nouns."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.errors import InputError
 from fewpoint.learning.objectives import PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
 from fewpoint.learning.samples import SampleSet, build_samples
@@ -14,9 +17,11 @@ from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
+from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
-from fewpoint.superpixels.regions import region_means, regions_at_points
+from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, correct, diffuse, link_regions
+from fewpoint.superpixels.pixels import cut_pixels
+from fewpoint.superpixels.regions import labelled_regions, region_means, regions_at_negatives, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 
@@ -25,24 +30,38 @@ from fewpoint.tracking.paths import masks_from_regions, track
 class Smoother:
     """Evens the probabilities of superpixels out along the image.
 
-    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object.
+    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object. refused: those that surely
+    are not.
     """
 
     links: RegionLinks
     counts: np.ndarray
     seeds: np.ndarray
+    refused: np.ndarray
     settings: DiffusionSettings
 
     def even_out(self, pooled: np.ndarray) -> np.ndarray:
         """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
-        real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
-        result = np.zeros_like(pooled)
-        result[real] = diffuse(self.links, pooled[real], self.seeds, self.settings.pull, self.settings)
-        return result
+        return self._on_real(pooled, lambda values: self._diffuse(values, self.settings.pull))
+
+    def correct(self, pooled: np.ndarray) -> np.ndarray:
+        """(T, regions) probabilities put right where they contradict the clicks."""
+        return self._on_real(
+            pooled, lambda values: correct(self.links, values, self.seeds, self.refused, self.settings)
+        )
 
     def even_out_last(self, means: np.ndarray) -> np.ndarray:
         """(total,) probabilities for the last masks."""
-        return diffuse(self.links, means, self.seeds, self.settings.last_pull, self.settings)
+        return self._diffuse(means, self.settings.last_pull)
+
+    def _on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
+        result = np.zeros_like(pooled)
+        result[real] = work(pooled[real])
+        return result
+
+    def _diffuse(self, values: np.ndarray, pull: float) -> np.ndarray:
+        return diffuse(self.links, values, self.seeds, pull, self.settings, refused=self.refused)
 
 
 def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
@@ -58,29 +77,59 @@ def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, d
 
 def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother | None:
     """What evens probabilities out along the image, where the settings ask for it."""
+    return build_smoother(task, superpixels, carried) if task.settings.diffusion.enabled else None
+
+
+def build_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother:
     settings = task.settings.diffusion
-    if not settings.enabled:
-        return None
     links = link_regions(task.sequence, superpixels, settings.contrast)
-    return Smoother(links, superpixels.counts, np.unique(regions_at_points(superpixels, carried)), settings)
+    seeds, refused = labelled_regions(superpixels, task.points, carried)
+    return Smoother(links, superpixels.counts, seeds, refused, settings)
 
 
-def prepare_learning(task: Task, samples: SampleSet, seed: int, targets: Targets | None = None) -> Learning:
-    """An untrained network with its schedule; it learns from the points, or in a further round from targets."""
-    bound, settings, refinement = task.bound, task.settings, task.settings.refinement
+def prepare_learning(
+    task: Task, samples: SampleSet, seed: int, targets: Targets | None = None, start: Weights | None = None
+) -> Learning:
+    """A network with its schedule, untrained or with weights to start from.
+
+    It learns from the points, or in a further round, and where a run is refined, from targets.
+    """
+    bound, settings = task.bound, task.settings
     head_prior = settings.network.head_prior or bound.fraction / 2
     generator = torch.Generator().manual_seed(seed)
     network = build_network(task.sequence.shape[-1], settings.network, head_prior, generator)
+    if start is not None:
+        load_weights(network, start)
     if targets is None:
         objective, phases = PointObjective(samples, settings.risk), settings.phases
     else:
-        objective = TargetObjective.of(targets)
-        phases = PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
+        objective, phases = TargetObjective.of(targets), _phases_of_targets(task)
     trainer = Trainer(network, samples, Recipe(objective, settings.training, settings.augmentation), seed)
     learning = Learning.start(trainer, bound, Schedule(phases, settings.priors, settings.stopping))
     if targets is not None:
         learning.show_priors(targets.share())
     return learning
+
+
+def _phases_of_targets(task: Task) -> PhaseSettings:
+    """The schedule of a network of a further round, or of one that is refined."""
+    refinement, reuse = task.settings.refinement, task.settings.reuse
+    if task.previous is not None:
+        return PhaseSettings.only_warm_up(reuse.refine_epochs, reuse.refine_rate)
+    return PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
+
+
+def load_weights(network: nn.Module, weights: Weights) -> None:
+    """Put weights into a network; InputError where they are not of its shape."""
+    own = {name: tuple(values.shape) for name, values in network.state_dict().items()}
+    if own != {name: values.shape for name, values in weights.items()}:
+        raise InputError("the weights to start from must be of the network's shape, they are not; take another run")
+    network.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+
+
+def take_weights(network: nn.Module) -> Weights:
+    """The weights of a network as arrays by name."""
+    return {name: values.detach().cpu().contiguous().numpy().copy() for name, values in network.state_dict().items()}
 
 
 def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMaps:
@@ -98,16 +147,33 @@ def choose_masks(
 ) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
 
-    smoother: evens the probabilities out first. Clicked superpixels always belong to the mask: a person saw the object
-    there.
+    smoother: evens the probabilities out first; without tracking, masks are then cut pixel by pixel. Clicked
+    superpixels always belong to the mask, and those under a negative never: a person saw what is there. Where one holds
+    both, it belongs.
     """
     means = region_means(superpixels, probabilities.values)
     if smoother is not None:
         means = smoother.even_out_last(means)
-    settings = task.settings.tracking
-    selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
-    selected[regions_at_points(superpixels, task.points)] = True
-    masks = masks_from_regions(superpixels, selected)
+    refused = regions_at_negatives(superpixels, task.points)
+    means[refused] = 0
+    if task.settings.tracking.enabled:
+        masks = masks_from_regions(
+            superpixels, track(means, superpixels, task.points, settings=task.settings.tracking).selected
+        )
+    elif smoother is not None:
+        masks = cut_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
+    else:
+        masks = masks_from_regions(superpixels, means >= 0.5)
+    # A path may pass through a negative where nothing is pruned, and a mask cut by pixels may reach into it.
+    masks[_marked(superpixels, refused)] = False
+    masks[_marked(superpixels, regions_at_points(superpixels, task.points))] = True
     # Without pruning, a path may cross a frame of zeros to reach the object behind it.
     masks[list(task.points.absent)] = False
     return masks
+
+
+def _marked(superpixels: SuperpixelMap, regions: np.ndarray) -> np.ndarray:
+    """(T, H, W) bool, True on the pixels of these global regions."""
+    selected = np.zeros(superpixels.total, bool)
+    selected[regions] = True
+    return masks_from_regions(superpixels, selected)

@@ -60,7 +60,29 @@ def paint_regions(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
 def regions_at_points(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:
     """(P,) int64 global index of the region under each point."""
     points.check_inside(len(superpixels.labels), superpixels.labels.shape[1:])
-    frames, rows, columns = points.coordinates.T
+    return _regions_at(superpixels, points.coordinates)
+
+
+def regions_at_negatives(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:
+    """int64 global indices, each once, of the regions under negatives that hold no point: there, the point wins."""
+    clicked = regions_at_points(superpixels, points)
+    return np.setdiff1d(_regions_at(superpixels, points.negatives), clicked)
+
+
+def labelled_regions(superpixels: SuperpixelMap, points: PointSet, carried: PointSet) -> tuple[np.ndarray, np.ndarray]:
+    """Global indices, each once, of the regions that are the object and of those that are not.
+
+    carried: the points together with those that motion carried them to. In a region that holds several, a person's own
+    point counts more than a carried one, and of two alike the positive.
+    """
+    own_negative = regions_at_negatives(superpixels, points)
+    positive = np.setdiff1d(regions_at_points(superpixels, carried), own_negative)
+    moved = np.setdiff1d(_regions_at(superpixels, carried.negatives), positive)
+    return positive, np.union1d(own_negative, moved)
+
+
+def _regions_at(superpixels: SuperpixelMap, coordinates: np.ndarray) -> np.ndarray:
+    frames, rows, columns = coordinates.T
     return superpixels.labels[frames, rows, columns] + superpixels.offsets[frames]
 
 

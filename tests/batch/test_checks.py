@@ -87,12 +87,14 @@ def test_a_row_says_all_that_segment_is_told(tmp_path):
             "with": "t2.npy; flair.npy",
             "window": "lung",
             "time_limit": "1.5",
+            "warm_start": "earlier",
             "settings": "training.max_side=64; network.levels=3",
         },
     )
     assert (item.name, item.largest_box, item.seed, item.axis) == ("left-lung", (2, 10, 20, 30, 40), 5, "axial")
     assert (item.channels, item.window, item.time_limit_s) == ((0, 2), (-1350.0, 150.0), 90.0)
     assert item.added == (str(tmp_path / "t2.npy"), str(tmp_path / "flair.npy"))
+    assert item.warm_start == str(tmp_path / "earlier")
     assert (item.device, item.formats) == ("cpu", ("nifti",))
     settings = read_settings(item.settings)
     assert (settings.training.batch, settings.training.max_side, settings.network.levels) == (3, 64, 3)
@@ -134,3 +136,9 @@ def test_an_item_survives_the_way_to_another_machine(tmp_path):
 @pytest.mark.parametrize("settings", [PAPER, FAST])
 def test_settings_survive_as_plain_values(settings):
     assert read_settings(json.loads(json.dumps(as_table(settings)))) == settings
+
+
+def test_a_warm_start_that_is_no_model_is_a_bad_row(study):
+    study.write("case0,p0/frames,p0/points.csv,p1", header="name,input,points,warm_start")
+    (row,) = study.check().bad
+    assert "model.npz" in row.reason

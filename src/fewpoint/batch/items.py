@@ -14,6 +14,7 @@ from fewpoint.io.formats import Outputs
 from fewpoint.io.images import parse_window, read_sequence
 from fewpoint.io.points import find_points, read_points
 from fewpoint.pipeline.config import PAPER, Settings, as_table, override, override_from_text, override_from_toml, preset
+from fewpoint.pipeline.model import load_model
 from fewpoint.pipeline.task import Task
 
 
@@ -53,6 +54,7 @@ class Item:
     added: tuple[str, ...] = ()
     window: tuple[float, float] | None = None
     time_limit_s: float | None = None
+    warm_start: str | None = None
     formats: tuple[str, ...] = ()
 
     @classmethod
@@ -63,7 +65,8 @@ class Item:
     @property
     def files(self) -> tuple[Path, ...]:
         """What is read."""
-        return tuple(map(Path, (self.input, self.points, *self.added)))
+        models = [] if self.warm_start is None else [self.warm_start]
+        return tuple(map(Path, (self.input, self.points, *self.added, *models)))
 
 
 def build_item(row: Row, defaults: Defaults) -> Item:
@@ -93,6 +96,7 @@ def build_item(row: Row, defaults: Defaults) -> Item:
         added=tuple(str(row.find(part.strip())) for part in values.get("with", "").split(";") if part.strip()),
         window=parse_window(values["window"]) if "window" in values else None,
         time_limit_s=None if limit is None else 60 * limit,
+        warm_start=str(row.find(values["warm_start"])) if "warm_start" in values else None,
         formats=defaults.formats,
     )
 
@@ -109,6 +113,7 @@ def read_task(item: Item) -> Task:
         item.device,
         Outputs.of(list(item.formats)),
         item.time_limit_s,
+        warm_start=None if item.warm_start is None else load_model(item.warm_start),
     )
 
 

@@ -22,6 +22,7 @@ COLUMNS: dict[str, str] = {
     "with": "further files on the same grid, with a semicolon between",
     "window": "LEVEL,WIDTH, or lung, bone, brain or soft",
     "time_limit": "minutes",
+    "warm_start": "a finished run, or its model.npz, from whose networks learning starts",
 }
 POINT_SUFFIXES = (".points.csv", ".mrk.json", ".fcsv", ".csv")
 DOUBLE_SUFFIXES = (".nii.gz", ".ome.tif", ".ome.tiff", ".ome.zarr")

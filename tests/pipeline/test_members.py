@@ -20,6 +20,8 @@ from fewpoint.core import (
     SuperpixelMap,
     ignore,
 )
+from fewpoint.io.runs import RunFolder
+from fewpoint.learning.phases import Learning
 from fewpoint.learning.targets import Clues, Targets
 from fewpoint.learning.unseen import CENTRED
 from fewpoint.pipeline import members as members_module
@@ -110,6 +112,58 @@ def test_a_run_of_several_networks_tells_and_records_each_in_order():
     # No epoch of these belongs to an estimation, so that the share predicted is the prior told.
     shares = result.history.positive_share[[1, 3, 4, 5]]
     np.testing.assert_array_equal(np.float32([event.priors for event in predicted]), shares)
+
+
+SIDE_BY_SIDE = override_from_text(SEVERAL, ["training.threads=1"])
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    monkeypatch.setattr(members_module, "free_cores", lambda: 2)
+
+
+def test_networks_side_by_side_learn_what_they_would_one_after_the_other(monkeypatch):
+    results = {}
+    for cores in (1, 2):
+        monkeypatch.setattr(members_module, "free_cores", lambda cores=cores: cores)
+        results[cores] = run_task(make_task(SIDE_BY_SIDE))
+    np.testing.assert_array_equal(results[1].probabilities.values, results[2].probabilities.values)
+    np.testing.assert_array_equal(results[1].masks, results[2].masks)
+    assert repr(results[1].history.records) == repr(results[2].history.records)
+
+
+def test_epochs_of_networks_side_by_side_are_counted_as_they_end(two_cores):
+    events = []
+    run_task(make_task(SIDE_BY_SIDE), listener=events.append)
+    told = [event for event in events if isinstance(event, EpochFinished)]
+    assert [event.epochs_done for event in told] == [1, 2, 3, 4, 5, 6]
+    assert [event.record.epoch for event in told] == [1, 3, 2, 4, 5, 6]
+    done = [event.epochs_done for event in events if isinstance(event, EpochFinished | StepsTaken)]
+    assert done == sorted(done)
+
+
+@pytest.mark.parametrize("moment", range(1, 7))
+def test_networks_side_by_side_go_on_from_their_own_checkpoints(two_cores, tmp_path, moment):
+    task = make_task(SIDE_BY_SIDE)
+
+    def stop(event):
+        if isinstance(event, EpochFinished) and event.epochs_done == moment:
+            raise KeyboardInterrupt
+
+    with RunFolder.open(tmp_path / "run", task.identity()) as folder, pytest.raises(KeyboardInterrupt):
+        run_task(task, folder, listener=stop)
+    events = []
+    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
+        resumed = run_task(task, folder, listener=events.append)
+    np.testing.assert_array_equal(resumed.probabilities.values, run_task(task).probabilities.values)
+    # At most the epoch that each network was in is learnt again.
+    assert sum(isinstance(event, EpochFinished) for event in events) <= 6 - moment + 2
+
+
+def test_an_error_of_one_network_ends_them_all(two_cores, monkeypatch):
+    monkeypatch.setattr(Learning, "_refuse_divergence", lambda self, means: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_task(make_task(SIDE_BY_SIDE))
 
 
 @pytest.mark.parametrize(

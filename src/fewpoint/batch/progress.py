@@ -76,10 +76,10 @@ class ItemListener:
         write_json(self._path, asdict(Progress(stage, done, total, socket.gethostname(), os.getpid(), time.time())))
 
     def _tell_epoch(self, event: EpochFinished) -> None:
-        self.tell("learning", event.record.epoch, event.total)
-        if time.monotonic() - self._said > SECONDS_BETWEEN_LINES or event.record.epoch == event.total:
+        self.tell("learning", event.epochs_done, event.total)
+        if time.monotonic() - self._said > SECONDS_BETWEEN_LINES or event.epochs_done == event.total:
             self._said = time.monotonic()
-            say(f"{event.record.phase}, epoch {event.record.epoch} of at most {event.total}")
+            say(f"{event.record.phase}, epoch {event.epochs_done} of at most {event.total}")
 
 
 def say(text: str) -> None:

@@ -33,7 +33,7 @@ def show_progress(quiet: bool = False) -> Iterator[Listener]:
 def describe_epoch(event: EpochFinished) -> str:
     """Phase, epoch and the figures that tell whether training goes well."""
     record = event.record
-    return f"{record.phase}, epoch {record.epoch} of at most {event.total}: {describe_figures(event)}"
+    return f"{record.phase}, epoch {event.epochs_done} of at most {event.total}: {describe_figures(event)}"
 
 
 def describe_figures(event: EpochFinished) -> str:
@@ -108,8 +108,8 @@ class PlainLines:
             _print(f"learning: about {left}")
 
     def _show_epoch(self, event: EpochFinished) -> None:
-        left = self._remaining.estimate(event.record.epoch, event.total)
-        if time.monotonic() - self._last > SECONDS_BETWEEN_LINES or event.record.epoch == event.total:
+        left = self._remaining.estimate(event.epochs_done, event.total)
+        if time.monotonic() - self._last > SECONDS_BETWEEN_LINES or event.epochs_done == event.total:
             self._last = time.monotonic()
             _print(", ".join(filter(None, [describe_epoch(event), left])))
 
@@ -158,7 +158,7 @@ class LiveDisplay:
     def _show_epoch(self, event: EpochFinished) -> None:
         record = event.record
         self._phase, self._figures = f"{record.phase}, ", f"\n{describe_figures(event)}"
-        self._show_place(record.epoch, record.epoch, event.total)
+        self._show_place(event.epochs_done, event.epochs_done, event.total)
 
     def _show_steps(self, event: StepsTaken) -> None:
         self._show_place(event.epoch, event.epochs_done, event.total)

@@ -69,10 +69,19 @@ class StepsTaken:
 
 @dataclass(frozen=True)
 class EpochFinished:
-    """An epoch of training is over; total is the most epochs that may follow from the start."""
+    """An epoch of training is over; total is the most epochs that may follow from the start.
+
+    done: epochs that are over by now, where networks learn side by side and so do not end in order; 0 where they do.
+    """
 
     record: EpochRecord
     total: int
+    done: int = 0
+
+    @property
+    def epochs_done(self) -> int:
+        """Epochs since the start."""
+        return self.done or self.record.epoch
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The three phases of learning: warm-up, estimation of the priors, and training with the priors found."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -139,14 +140,21 @@ class Learning:
 
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
-        while self.progress.phase != DONE:
-            predicted = self.run_epoch(listener)
-            if predicted is not None:
-                listener(predicted)
-            listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
-            if self._never_stopped():
-                listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
+        while not self.over:
+            self.tell(self.run_epoch(listener), listener)
             save(self)
+
+    @property
+    def over(self) -> bool:
+        return self.progress.phase == DONE
+
+    def tell(self, predicted: EpochPredicted | None, listener: Listener) -> None:
+        """Tell of the epoch just over, and of what was seen after it."""
+        if predicted is not None:
+            listener(predicted)
+        listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
+        if self._never_stopped():
+            listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
 
     def run_epoch(self, listener: Listener = ignore) -> EpochPredicted | None:
         """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
@@ -322,6 +330,26 @@ class Learning:
         """Whether the epoch just over was the last of an estimation that its rule did not halt."""
         record = self.progress.records[-1]
         return record.phase == ESTIMATION and self.progress.phase != ESTIMATION and not record.stopped
+
+
+def learn_side_by_side(
+    learnings: Sequence[Learning], listeners: Sequence[Listener], saves: Sequence[Callable[[Learning], None]]
+) -> None:
+    """Run each to its end as Learning.run does, all at once, with a thread each; they keep step epoch by epoch.
+
+    Listeners are called one at a time; of the steps within an epoch only the first network's are told.
+    """
+    if len(learnings) == 1:
+        learnings[0].run(listeners[0], saves[0])
+        return
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(len(learnings), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+        while going := [number for number, each in enumerate(learnings) if not each.over]:
+            told = [listeners[number] if number == going[0] else ignore for number in going]
+            seen = list(pool.map(Learning.run_epoch, [learnings[number] for number in going], told))
+            for number, predicted in zip(going, seen, strict=True):
+                learnings[number].tell(predicted, listeners[number])
+                saves[number](learnings[number])
 
 
 def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:

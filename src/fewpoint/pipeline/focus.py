@@ -132,8 +132,8 @@ class Focus:
                 case EpochPredicted(epoch, probabilities, priors):
                     padded = np.pad(probabilities, ((0, 0), (0, 1)))
                     event = EpochPredicted(epoch, padded, priors * self.share)
-                case EpochFinished(record, total):
-                    event = EpochFinished(self._widen_record(record), total)
+                case EpochFinished(record):
+                    event = replace(event, record=self._widen_record(record))
             listener(event)
 
         return tell

@@ -25,7 +25,8 @@ from fewpoint.core.progress import Event
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_learning, save_learning
-from fewpoint.learning.phases import Learning
+from fewpoint.learning.devices import free_cores
+from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues, Targets, find_excess, make_targets
@@ -121,12 +122,9 @@ class Rounds:
                 targets = self._make_targets(learnt, members[0].round == 1)
             elif self.task.previous is not None:
                 targets = self._aim_at(recall(self.task.previous, self.samples, self.task), self.clues)
-            learnt = []
-            for member in members:
-                result, found = self._obtain(member, targets, sum(map(len, histories)))
-                reused &= found
-                learnt.append(result)
-                histories.append(result.history)
+            learnt, found = self._obtain(members, targets, sum(map(len, histories)))
+            reused &= found
+            histories += [each.history for each in learnt]
         if targets is not None and self.task.previous is None:
             learnt = keep_to_size(learnt, targets, self.samples)
         return tuple(learnt), join_histories(histories), reused
@@ -156,22 +154,60 @@ class Rounds:
             return self.samples
         return leave_out(self.samples, left_out(self.samples, member.number))
 
-    def _obtain(self, member: Member, targets: Targets | None, done: int) -> tuple[Learnt, bool]:
-        """The member's result and whether it was found; `done` epochs of other members came before it."""
-        if self.folder is not None and (path := self.folder.artefact(f"{member.name}.npz")).exists():
-            return load_learnt(path), True
+    def _obtain(self, members: tuple[Member, ...], targets: Targets | None, done: int) -> tuple[list[Learnt], bool]:
+        """The members' results, and whether all were found; `done` epochs of earlier rounds came before."""
+        results = {member: load_learnt(path) for member in members if (path := self._found(member)) is not None}
+        missing, at_once = [member for member in members if member not in results], self._at_once()
+        for start in range(0, len(missing), at_once):
+            group = missing[start : start + at_once]
+            learnings = {member: self._prepare(member, targets) for member in group}
+            epochs = {member: learnings[member].schedule.most_epochs for member in group}
+            epochs |= {member: len(each.history) for member, each in results.items()}
+            places = [done + sum(epochs[each] for each in members[: member.number]) for member in group]
+            results |= self._learn(learnings, places)
+        return [results[member] for member in members], not missing
+
+    def _found(self, member: Member) -> Path | None:
+        """The file of a member that has finished before."""
+        if self.folder is None:
+            return None
+        path = self.folder.artefact(f"{member.name}.npz")
+        return path if path.exists() else None
+
+    def _at_once(self) -> int:
+        """How many members learn side by side: on a CPU as many as there are cores, where each keeps to one."""
+        training, phases = self.task.settings.training, self.task.settings.phases
+        alone = self.samples.frames.device.type != "cpu" or training.threads != 1 or phases.estimation_epochs
+        return 1 if alone else free_cores()
+
+    def _prepare(self, member: Member, targets: Targets | None) -> Learning:
         samples, start = self._samples_of(member), self._start_of(member)
-        learning = stages.prepare_learning(self.task, samples, member.seed, targets, start)
-        label = partial(label_record, member=member, settings=self.task.settings, done=done)
-        learning.run(self._told(label, done), self._checkpoint(learning, member))
+        return stages.prepare_learning(self.task, samples, member.seed, targets, start)
+
+    def _learn(self, learnings: dict[Member, Learning], places: list[int]) -> dict[Member, Learnt]:
+        """Let the members learn, side by side where they are several, and keep what each leaves behind.
+
+        places: how many epochs come before those of each in the history of the run.
+        """
+        labels = [
+            partial(label_record, member=member, settings=self.task.settings, done=place)
+            for member, place in zip(learnings, places, strict=True)
+        ]
+        told = [self._told(label, place, places) for label, place in zip(labels, places, strict=True)]
+        saves = [self._checkpoint(learning, member) for member, learning in learnings.items()]
+        learn_side_by_side(list(learnings.values()), told, saves)
+        pairs = zip(learnings.items(), labels, strict=True)
+        return {member: self._keep(member, learning, label) for (member, learning), label in pairs}
+
+    def _keep(self, member: Member, learning: Learning, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
         logits = learning.predict()
         history = learning.progress.history(self.samples.n_frames)
         history = replace(history, records=tuple(label(record) for record in history.records))
         weights = stages.take_weights(learning.trainer.network) if self._is_last(member) else {}
         result = Learnt(logits.half().cpu().numpy(), learning.priors(), history, weights)
         if self.folder is not None:
-            write_atomically(path, lambda file: save_learnt(result, file))
-        return result, False
+            write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
+        return result
 
     def _start_of(self, member: Member) -> Weights | None:
         """The weights that a member starts from; None where it starts at random."""
@@ -184,17 +220,19 @@ class Rounds:
         """Whether no later round follows the member's."""
         return bool(member.refining) or member.round == self.task.settings.refinement.rounds
 
-    def _told(self, label: Callable[[EpochRecord], EpochRecord], done: int) -> Listener:
-        """Passes events on, epochs as they will stand in the history of the run."""
+    def _told(self, label: Callable[[EpochRecord], EpochRecord], place: int, places: list[int]) -> Listener:
+        """Passes events on, epochs as they will stand in the history of the run, and how many are over by then."""
         total = count_epochs(self.task.settings, self.task.refining)
+        first, together, turn = places[0], len(places), places.index(place)
 
         def tell(event: Event) -> None:
             if isinstance(event, EpochFinished):
-                event = EpochFinished(label(event.record), total)
+                over = first + together * (event.record.epoch - 1) + turn + 1
+                event = EpochFinished(label(event.record), total, over)
             elif isinstance(event, EpochPredicted):
-                event = replace(event, epoch=done + event.epoch)
+                event = replace(event, epoch=place + event.epoch)
             elif isinstance(event, StepsTaken):
-                event = replace(event, epoch=done + event.epoch, total=total)
+                event = replace(event, epoch=first + together * (event.epoch - 1) + 1, total=total)
             self.listener(event)
 
         return tell
@@ -203,7 +241,7 @@ class Rounds:
         """Take up the member's checkpoint where there is one; the function returned writes one."""
         if self.folder is None:
             return ignore
-        path = self.folder.artefact("checkpoint.pt")
+        path = self.folder.artefact(f"checkpoint-{member.number}.pt" if member.number else "checkpoint.pt")
         if path.exists():
             load_learning(learning, path, member.name)
         return lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name))

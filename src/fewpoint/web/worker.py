@@ -99,7 +99,7 @@ class Course:
             self._epochs, self._done = event.total, event.epochs_done
             self._teller.say_sometimes(self._progress())
         elif isinstance(event, EpochFinished):
-            self._epochs, self._done, self._phase = event.total, event.record.epoch, event.record.phase
+            self._epochs, self._done, self._phase = event.total, event.epochs_done, event.record.phase
             self._teller.say(self._progress())
         elif isinstance(event, Message):
             self._teller.say(Noted(text=event.text, warning=event.warning))

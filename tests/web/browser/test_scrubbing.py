@@ -42,6 +42,12 @@ def test_500_frames_of_1024_by_1024_come_as_images_once_each_and_never_as_json(t
     person.see_frame(60)
     frames = [frame for frame, _ in asked_frames(person)]
     assert sorted(set(frames)) == sorted(frames)
+    # Played on from the last frame, it begins again with the first.
+    person.go_to(FRAMES - 1)
+    page.locator("#stage").focus()
+    page.keyboard.press("Space")
+    person.expect("state.frame > 0 && state.frame < 100")
+    page.keyboard.press("Space")
     # And no answer in JSON is large enough to hold a frame.
     assert all(length < SIDE * SIDE for length in json_lengths(person))
 

@@ -127,7 +127,9 @@ function setUpPlaying(stage) {
     const { playing, project, frame } = get();
     if (!playing || project === null) return;
     const next = (frame + 1) % project.frames;
-    if (now - last >= 1000 / Number(speed.value) - 4 && stage.pictures.peek(addressOf(next)) !== null) {
+    // From the last frame to the first, which is fetched only once it is gone to.
+    const isAtHand = next === 0 || stage.pictures.peek(addressOf(next)) !== null;
+    if (now - last >= 1000 / Number(speed.value) - 4 && isAtHand) {
       last = now;
       set({ frame: next });
     }

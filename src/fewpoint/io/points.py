@@ -9,7 +9,8 @@ Told apart by what is in them:
     2dlocs.csv                   the public dataset's: four preamble lines, then frame;time;visible;x;y in [0, 1]
     .mrk.json, .fcsv             3D Slicer's
 
-The first four take a further column `object`, the name of what was clicked on.
+The first four take a further column `object`, the name of what was clicked on; `absent` with a name concerns that
+object alone, without one all of them.
 """
 
 import csv
@@ -52,7 +53,7 @@ class Table:
 
 
 def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
-    """Read the points on one object and check that they lie inside the sequence.
+    """Read the points on one object or several and check that they lie inside the sequence.
 
     path: a file of any kind above, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
     """
@@ -80,12 +81,16 @@ def write_points(points: PointSet, path: Path) -> None:
     writer.writerow([*COLUMNS, OBJECT] if points.objects else COLUMNS)
     writer.writerows([*row, *name] for row, name in zip(points.coordinates.tolist(), names, strict=True))
     writer.writerows([frame, ABSENT] for frame in points.absent)
+    writer.writerows([frame, ABSENT, "", name] for frame, name in points.absent_of)
     write_text(path, stream.getvalue())
 
 
 def hash_points(points: PointSet) -> str:
-    """SHA-256 (hex) of the points and absent frames."""
-    return hashlib.sha256(repr((points.coordinates.tolist(), points.absent)).encode()).hexdigest()
+    """SHA-256 (hex) of the points and absent frames, and of the objects' names where there are several."""
+    parts = (points.coordinates.tolist(), points.absent)
+    if len(points.object_names) > 1:
+        parts = (*parts, points.objects, points.absent_of)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _locate(path: Path) -> Path:
@@ -180,11 +185,17 @@ def _parse_pixels(table: Table) -> PointSet:
         frame = _parse_frame(record["frame"], line)
         others = {axis: record[axis] for axis in "yx"}
         if _is_absent(others, line):
-            absent.append(frame)
+            absent.append((frame, "".join(table.objects[place : place + 1])))
         else:
             points.append((frame, *(_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx")))
             objects += table.objects[place : place + 1]
-    return PointSet.from_rows(points, absent, objects)
+    return _gather(points, objects, absent)
+
+
+def _gather(rows: list[tuple[int, int, int]], objects: list[str], absent: list[tuple[int, str]]) -> PointSet:
+    """Points with the objects under them; absent frames with the object that is not there, "" for all of them."""
+    everything = [frame for frame, name in absent if not name]
+    return PointSet.from_rows(rows, everything, objects, [mark for mark in absent if mark[1]])
 
 
 def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
@@ -194,7 +205,7 @@ def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
     marks, absent = [], []
     for place, (line, record) in enumerate(table.records):
         if _is_absent({axis: record[axis] for axis in VOXEL_COLUMNS if axis != sliced}, line):
-            absent.append(_parse_frame(record[sliced], line))
+            absent.append((_parse_frame(record[sliced], line), "".join(table.objects[place : place + 1])))
         else:
             indices = tuple(_parse_number(record[axis], axis, line) for axis in VOXEL_COLUMNS)
             marks.append(Mark(f"line {line}", indices, "".join(table.objects[place : place + 1])))
@@ -216,7 +227,7 @@ def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
 
 
 def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> PointSet:
-    """Millimetres to the nearest voxel; marks that share one are one point."""
+    """Millimetres to the nearest voxel; marks on one object that share a voxel are one point."""
     geometry = _need_geometry(geometry, "millimetres")
     positions = np.array([mark.position for mark in marks]).reshape(-1, 3)
     if system == "lps":
@@ -224,11 +235,12 @@ def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> P
     voxels = geometry.to_voxels(positions)
     if not (np.abs(voxels) < LARGEST_COORDINATE).all():
         raise InputError("millimetres must be finite numbers within the volume, got others; correct them")
-    _, first = np.unique(np.floor(voxels + 0.5), axis=0, return_index=True)
+    keys = [(*key, mark.object) for key, mark in zip(np.floor(voxels + 0.5).tolist(), marks, strict=True)]
+    first = [keys.index(key) for key in sorted(set(keys))]
     return _place_voxels([marks[index] for index in first], voxels[first], geometry, [])
 
 
-def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[int]) -> PointSet:
+def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[tuple[int, str]]) -> PointSet:
     """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error tells the mark that lies outside."""
     rows = []
     for mark, voxel in zip(marks, voxels.tolist(), strict=True):
@@ -240,7 +252,7 @@ def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, abs
             )
         rows.append(tuple(indices[axis] for axis in geometry.axes))
     named = any(mark.object for mark in marks)
-    return PointSet.from_rows(rows, absent, [mark.object for mark in marks] if named else [])
+    return _gather(rows, [mark.object for mark in marks] if named else [], absent)
 
 
 def _need_geometry(geometry: Geometry | None, what: str) -> Geometry:

@@ -44,6 +44,15 @@ def pu_risk(logits: Tensor, positive: Tensor, unlabelled: Tensor, priors: Tensor
     return Risk(objective, risk_positive, risk_negative, ascends)
 
 
+def add_negatives(risk: Risk, logits: Tensor, negative: Tensor, priors: Tensor) -> Risk:
+    """The risk with sum_i pi_i mean_N[l-] more, for (B, S) weights of samples that are surely not the object.
+
+    A point on another object counts as much against the object as one of its own counts for it.
+    """
+    sure = (priors * _frame_means(softplus(logits), negative)).sum()
+    return risk._replace(objective=risk.objective + sure)
+
+
 def _frame_means(losses: Tensor, weights: Tensor) -> Tensor:
     """(B,) weighted mean of each frame's samples, 0 where a frame has none."""
     return (losses * weights).sum(1) / weights.sum(1).clamp(min=1e-9)

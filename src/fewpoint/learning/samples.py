@@ -1,6 +1,6 @@
 """What the network learns from: frames, superpixels and clicks, resident on the device."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ class SampleSet:
     positive, unlabelled: (T, regions) float32, 1 for samples of that kind. areas: (T, regions) share of the frame.
     clicked: (T, regions) bool, positive by a person's own click, not by one carried along. has_point, absent: (T,) bool
     numpy. center, scale: (C,) by which frames are standardised.
+    other: (T, regions) float32, 1 where a point lies on another object; None where there is none.
     """
 
     frames: Tensor
@@ -33,6 +34,7 @@ class SampleSet:
     has_point: np.ndarray
     absent: np.ndarray
     size: WorkingSize
+    other: Tensor | None = None
 
     @property
     def n_frames(self) -> int:
@@ -86,6 +88,35 @@ def build_samples(
         has_point=positive.any(1),
         absent=absent,
         size=size,
+    )
+
+
+def split_samples(
+    together: SampleSet, superpixels: SuperpixelMap, points: tuple[PointSet, ...], carried: tuple[PointSet, ...]
+) -> tuple[SampleSet, ...]:
+    """The samples of each object, given those that were built from the points on all of them.
+
+    points, carried: those of each object; no superpixel holds carried points of two.
+    """
+    present = (together.areas > 0).cpu().numpy()
+    positives = [_mark_positive(superpixels, each, together.regions) & present for each in carried]
+    anything = np.any(positives, axis=0)
+    device = together.frames.device
+
+    def move(marks: np.ndarray) -> Tensor:
+        return torch.from_numpy(marks).float().to(device)
+
+    return tuple(
+        replace(
+            together,
+            positive=move(positive),
+            unlabelled=move(present & ~positive),
+            clicked=torch.from_numpy(_mark_positive(superpixels, own, together.regions) & present).to(device),
+            has_point=positive.any(1),
+            absent=np.isin(np.arange(together.n_frames), own.absent),
+            other=move(anything & ~positive),
+        )
+        for own, positive in zip(points, positives, strict=True)
     )
 
 

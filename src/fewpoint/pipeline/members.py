@@ -95,7 +95,7 @@ class Rounds:
         reused, targets = True, None
         for members in plan:
             if learnt:
-                targets = self._make_targets(learnt, members[0].round == 1)
+                targets = self.make_targets(learnt, members[0].round == 1)
             learnt = []
             for member in members:
                 result, found = self._obtain(member, targets, sum(map(len, histories)))
@@ -104,7 +104,7 @@ class Rounds:
                 histories.append(result.history)
         return tuple(learnt), join_histories(histories), reused
 
-    def _make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
+    def make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
         """What the next round learns from; only networks that learnt from the points have clicks unseen by them."""
         refinement, clues = self.task.settings.refinement, self.clues
         if from_points and refinement.unseen:
@@ -116,7 +116,7 @@ class Rounds:
         mean = mean_probability(learnt, self.samples)
         return make_targets(mean, self.samples, clues, self.task.bound, refinement)
 
-    def _samples_of(self, member: Member) -> SampleSet:
+    def samples_of(self, member: Member) -> SampleSet:
         """All samples, or for a network from the points those without the clicks that it leaves out."""
         refinement = self.task.settings.refinement
         if member.round or not (refinement.rounds and refinement.unseen):
@@ -127,18 +127,15 @@ class Rounds:
         """The member's result and whether it was found; `done` epochs of other members came before it."""
         if self.folder is not None and (path := self.folder.artefact(f"{member.name}.npz")).exists():
             return load_learnt(path), True
-        learning = stages.prepare_learning(self.task, self._samples_of(member), member.seed, targets)
+        learning = stages.prepare_learning(self.task, self.samples_of(member), member.seed, targets)
         label = partial(label_record, member=member, settings=self.task.settings, done=done)
-        learning.run(self._told(label, done), self._checkpoint(learning, member))
-        logits = learning.predict()
-        history = learning.progress.history(self.samples.n_frames)
-        history = replace(history, records=tuple(label(record) for record in history.records))
-        result = Learnt(logits.half().cpu().numpy(), learning.priors(), history)
+        learning.run(self.told(label, done), self._checkpoint(learning, member))
+        result = sum_up_learnt(learning, learning.predict(), label)
         if self.folder is not None:
             write_atomically(path, lambda file: save_learnt(result, file))
         return result, False
 
-    def _told(self, label: Callable[[EpochRecord], EpochRecord], done: int) -> Listener:
+    def told(self, label: Callable[[EpochRecord], EpochRecord], done: int) -> Listener:
         """Passes events on, epochs as they will stand in the history of the run."""
         total = count_epochs(self.task.settings)
 
@@ -161,6 +158,13 @@ class Rounds:
         if path.exists():
             load_learning(learning, path, member.name)
         return lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name))
+
+
+def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
+    """What a network that has finished leaves behind, its records labelled."""
+    history = learning.progress.history(learning.samples.n_frames)
+    history = replace(history, records=tuple(label(record) for record in history.records))
+    return Learnt(logits.half().cpu().numpy(), learning.priors(), history)
 
 
 def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:

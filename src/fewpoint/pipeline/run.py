@@ -1,14 +1,12 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import BinaryIO, TypeVar
 
 import numpy as np
 import torch
 
 from fewpoint.core import (
+    AnySegmentation,
     AreaBound,
     ImageSequence,
     Listener,
@@ -21,76 +19,90 @@ from fewpoint.core import (
     SuperpixelsReady,
     ignore,
 )
-from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.atomic import write_json
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
+from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
-from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace
+from fewpoint.pipeline.objects import run_objects
+from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
-
-Result = TypeVar("Result")
 
 
 def segment(
     sequence: ImageSequence,
     points: PointSet,
-    bound: AreaBound | float | None = None,
+    bound: AreaBound | float | dict[str, float] | None = None,
     *,
     settings: Settings | str = "auto",
     seed: int = 0,
     listener: Listener = ignore,
-) -> Segmentation:
-    """Masks of the clicked object on every frame.
+) -> AnySegmentation:
+    """Masks of the clicked object on every frame; of several, where the points name several.
 
-    bound: largest share of a frame that the object covers, a generous guess; estimated where it is None.
+    bound: largest share of a frame that the object covers, a generous guess; estimated where it is None. Of several
+    objects it holds for each, or by name for some.
     settings: a preset's name or a Settings. Computes on a GPU where there is one; see run_task for more control.
     """
     if isinstance(settings, str):
         settings = preset(settings, choose_device("auto").type)
+    own = tuple((name, AreaBound(float(each))) for name, each in bound.items()) if isinstance(bound, dict) else ()
     if bound is not None and not isinstance(bound, AreaBound):
-        bound = AreaBound(float(bound))
-    return run_task(Task(sequence, points, bound, settings, seed), listener=listener)
+        bound = None if own else AreaBound(float(bound))
+    return run_task(Task(sequence, points, bound, settings, seed, own_bounds=own), listener=listener)
 
 
-def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
+def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> AnySegmentation:
     """Focus, superpixels, learning, prediction, masks; in a folder, finished stages are kept and taken up again."""
     with cpu_threads(task.settings.training.threads):
         return _run_stages(task, folder, listener)
 
 
-def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Segmentation:
+def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> AnySegmentation:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
+    run = _run_one_object if len(task.points.object_names) <= 1 else run_objects
+    result, settings = run(task, folder, log, device)
+    if folder is not None and not folder.finished:
+        _finish(replace(task, settings=settings), folder, result, log, describe_device(device))
+    elif folder is not None:
+        write_missing(task.sequence, result, task.outputs, folder.path)
+    return result
+
+
+def _run_one_object(
+    task: Task, folder: RunFolder | None, log: StageLog, device: torch.device
+) -> tuple[Segmentation, Settings]:
+    """The result, and the settings as a time limit left them."""
     bound = estimate_bound(task.sequence.size, task.points) if task.bound is None else task.bound
     focus = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
-    inside, told = focus.narrow(task), focus.tell(listener)
+    inside, told = focus.narrow(task), focus.tell(log.listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:
         bound = raise_bound(bound, superpixels, inside.points, focus.share)
-        listener(Message(f"bound: {bound.origin}"))
+        log.listener(Message(f"bound: {bound.origin}"))
     else:
         check_bound(bound, superpixels, inside.points, focus.share)
     inside = replace(inside, bound=focus.narrow_bound(bound))
     ground = _prepare(inside, superpixels, device)
-    fitted = _fit(inside, ground, folder, log)
-    inside, task = (replace(each, settings=fitted.settings) for each in (inside, task))
-    result = focus.widen(_run_inside(inside, ground, folder, told, log), task, bound)
-    if folder is not None and not folder.finished:
-        _finish(task, folder, result, log, describe_device(device))
-    elif folder is not None:
-        write_missing(task.sequence, result, task.outputs, folder.path)
-    return result
+
+    def measure() -> Pace:
+        return measure_pace(inside, ground.samples, superpixels, ground.smoother)
+
+    settings = settle_schedule(task.settings, task.time_limit_s, folder, log, measure).settings
+    result = _run_inside(replace(inside, settings=settings), ground, folder, told, log)
+    return focus.widen(result, task, bound), settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,22 +121,6 @@ def _prepare(task: Task, superpixels: SuperpixelMap, device: torch.device) -> Gr
     return Ground(superpixels, carried, smoother, stages.prepare_samples(task, superpixels, carried, device))
 
 
-def _fit(task: Task, ground: Ground, folder: RunFolder | None, log: StageLog) -> Fitted:
-    """The schedule that the time limit leaves; settled at the first start of a run and kept in its manifest."""
-    if task.time_limit_s is None:
-        return Fitted(task.settings)
-    if folder is not None and "schedule" in folder.manifest:
-        fitted = Fitted.from_table(task.settings, folder.manifest["schedule"])
-    else:
-        pace = measure_pace(task, ground.samples, ground.superpixels, ground.smoother)
-        fitted = fit_into_limit(task.settings, pace, task.time_limit_s, log.spent())
-        if folder is not None:
-            folder.write_manifest("running", {"schedule": fitted.as_table()})
-    log.note = fitted.note
-    log.listener(Message(f"time limit: {fitted.note or 'the whole schedule fits'}"))
-    return fitted
-
-
 def _run_inside(
     task: Task, ground: Ground, folder: RunFolder | None, listener: Listener, log: StageLog
 ) -> Segmentation:
@@ -140,13 +136,7 @@ def _run_inside(
 
 
 def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
-    def compute() -> SuperpixelMap:
-        return stages.cut_superpixels(task, listener)
-
-    def save(superpixels: SuperpixelMap, file: BinaryIO) -> None:
-        np.savez_compressed(file, labels=superpixels.labels)
-
-    return _kept(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(np.load(path)["labels"]))
+    return keep_superpixels(folder, lambda: stages.cut_superpixels(task, listener))
 
 
 def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], bool]:
@@ -155,7 +145,7 @@ def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], boo
 
 
 def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder | None) -> tuple[ProbabilityMaps, bool]:
-    return _kept(
+    return keep(
         folder,
         "probabilities.npy",
         lambda: stages.enlarge_maps([member.logits for member in learnt], samples),
@@ -171,7 +161,7 @@ def _masks(
     smoother: stages.Smoother | None,
     folder: RunFolder | None,
 ) -> tuple[np.ndarray, bool]:
-    return _kept(
+    return keep(
         folder,
         "masks.npy",
         lambda: stages.choose_masks(task, superpixels, probabilities, smoother),
@@ -180,25 +170,7 @@ def _masks(
     )
 
 
-def _kept(
-    folder: RunFolder | None,
-    name: str,
-    compute: Callable[[], Result],
-    save: Callable[[Result, BinaryIO], None],
-    load: Callable[[Path], Result],
-) -> tuple[Result, bool]:
-    """The stage's artefact where the folder has it, computed and written otherwise; and which of the two."""
-    if folder is None:
-        return compute(), False
-    path = folder.artefact(name)
-    if path.exists():
-        return load(path), True
-    result = compute()
-    write_atomically(path, lambda file: save(result, file))
-    return result, False
-
-
-def _finish(task: Task, folder: RunFolder, result: Segmentation, log: StageLog, device: str) -> None:
+def _finish(task: Task, folder: RunFolder, result: AnySegmentation, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
     summary = summarise(result)
 

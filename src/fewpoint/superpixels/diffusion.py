@@ -17,6 +17,7 @@ from fewpoint.superpixels.regions import region_areas, region_means
 LEAST_FLOW = 1e-3  # share of a border that even the strongest edge leaves open, so that no region is cut off
 TOLERANCE = 1e-3
 MOST_STEPS = 300
+NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,18 @@ def link_regions(sequence: ImageSequence, superpixels: SuperpixelMap, contrast: 
 
 
 def diffuse(
-    links: RegionLinks, values: np.ndarray, seeds: np.ndarray, pull: float, settings: DiffusionSettings
+    links: RegionLinks,
+    values: np.ndarray,
+    seeds: np.ndarray,
+    pull: float,
+    settings: DiffusionSettings,
+    *,
+    others: np.ndarray = NOTHING,
 ) -> np.ndarray:
     """(total,) values evened out: the x that minimises sum flow (x_i - x_j)^2 + sum pull mass (x_i - value_i)^2.
 
     values: (total,) in [0, 1]. seeds: global regions whose value is 1, held by settings.seed times the usual pull.
+    others: global regions whose value is 0, held as strongly.
 
     >>> links = RegionLinks(np.array([0]), np.array([1]), np.array([1.0]), np.array([False]), np.ones(2))
     >>> diffuse(links, np.array([0.0, 1.0]), np.array([], int), 1.0, DiffusionSettings()).round(3).tolist()
@@ -100,6 +108,8 @@ def diffuse(
     wanted = np.array(values, np.float64)
     held[seeds] *= settings.seed
     wanted[seeds] = 1.0
+    held[others] *= settings.seed
+    wanted[others] = 0.0
     diagonal = np.asarray(weights.sum(axis=1)).ravel() + held
     solution, _ = cg(
         diags(diagonal) - weights, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=diags(1 / diagonal)

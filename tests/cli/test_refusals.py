@@ -84,7 +84,11 @@ def test_unusable_points_are_refused(case, call, text, fragment):
     [
         ("0,10,10,liver\n1,20,20,\n", [], ["each point needs a name"]),
         ("0,10,10,liver\n1,20,20,spleen\n", ["--max-fraction", "lung=0.1"], ["lung", "there are liver, spleen"]),
-        ("0,10,10,liver\n1,20,20,spleen\n", ["--max-fraction", "liver=0.0001"], ["object liver", "--max-fraction"]),
+        (
+            "0,10,10,liver\n1,20,20,spleen\n",
+            ["--max-fraction", "liver=0.0001", "--json"],
+            ["object liver", "--max-fraction"],
+        ),
         ("0,10,10,liver\n1,20,20,spleen\n2,absent,,lung\n", [], ["lung", "has no point"]),
         ("0,10,10,liver\n0,10,10,spleen\n", [], ["duplicate"]),
     ],

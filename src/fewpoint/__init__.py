@@ -23,6 +23,7 @@ _HOMES = {
     "read_points": "fewpoint.io.points",
     "read_sequence": "fewpoint.io.images",
     "score_masks": "fewpoint.evaluation.metrics",
+    "refine": "fewpoint.pipeline.run",
     "segment": "fewpoint.pipeline.run",
 }
 

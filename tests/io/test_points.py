@@ -90,7 +90,7 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
         ("ras_x,ras_y,ras_z\n1,2,3\n", ["millimetres need an input"]),
         ("ras_x,lps_y,ras_z\n1,2,3\n", ["must be frame,y,x", "lps_x,lps_y,lps_z", "got ras_x,lps_y,ras_z"]),
         ("0,1,2\n", ["must be frame,y,x", "got 0,1,2"]),
-        ("frame,y,x,label\n0,1,2,3\n", ["got frame,y,x,label"]),
+        ("frame,y,x,colour\n0,1,2,3\n", ["got frame,y,x,colour"]),
         ("frame,y,x\n0,1,2\n\n1,abc,2\n", ["line 4", "y must be a number", "abc"]),
         ("frame,y,x\n0,1,nan\n", ["line 2", "x must be a number", "nan"]),
         ("frame,y,x\n0,inf,1\n", ["line 2", "inf"]),
@@ -245,3 +245,59 @@ def test_the_hash_depends_on_points_and_absent_frames():
     marked = PointSet.from_rows([(0, 1, 2), (3, 4, 5)], absent=[1])
     assert hash_points(one) == hash_points(same)
     assert len({hash_points(points) for points in (one, moved, marked)}) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "frame,y,x,label\n0,1,2,1\n4,5,6,0\n",
+        "label,frame,y,x\nPositive,0,1,2\nnegative,4,5,6\n",
+        "frame,y,x,label\n0,1,2\n4,5,6,Negative\n",
+    ],
+)
+def test_a_label_says_whether_a_point_lies_on_the_object_and_a_frame_may_hold_negatives_only(tmp_path, text):
+    points = read_points(save(tmp_path, text), SEQUENCE)
+    assert points.coordinates.tolist() == [[0, 1, 2]]
+    assert points.negatives.tolist() == [[4, 5, 6]]
+
+
+def test_labels_go_with_every_kind_of_place(tmp_path):
+    voxels = read_points(save(tmp_path, "i,j,k,label\n1,2,3,1\n4,5,3,0\n,absent,0,\n"), VOLUME)
+    assert (voxels.coordinates.tolist(), voxels.negatives.tolist()) == ([[3, 2, 1]], [[3, 5, 4]])
+    assert voxels.absent == (0,)
+    # 38 mm and 16 mm are voxel 1, 2; 32 mm and 10 mm are voxel 4, 5; two negatives share a voxel.
+    text = "ras_x,ras_y,ras_z,label\n38,16,5,1\n32,10,5,0\n32.2,10,5,0\n"
+    places = read_points(save(tmp_path, text), VOLUME)
+    assert (places.coordinates.tolist(), places.negatives.tolist()) == ([[3, 2, 1]], [[3, 5, 4]])
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("frame,y,x,label\n0,1,2,2\n", "line 2: label must be 1 or 0, positive or negative, got 2"),
+        ("frame,y,x,label,label\n0,1,2,1,1\n", "the header must be"),
+        ("frame,y,x,label\n0,1,2,0\n", "at least one point on the object"),
+        ("frame,y,x,label\n0,1,2,1\n0,1,2,0\n", "both on the object and not"),
+        ("frame,y,x,label\n0,1,2,1\n0,11,2,0\n", "lies outside"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_refused_in_one_line(tmp_path, text, fragment):
+    assert_refused(save(tmp_path, text), fragment)
+
+
+def test_negatives_round_trip_with_their_objects(tmp_path):
+    points = PointSet.from_rows([(0, 1, 2)], [8], ["a"], [(2, 3, 4), (1, 0, 0)], ["a", "a"])
+    write_points(points, tmp_path / "p.csv")
+    assert (tmp_path / "p.csv").read_text() == ("frame,y,x,label,object\n0,1,2,1,a\n1,0,0,0,a\n2,3,4,0,a\n8,absent\n")
+    again = read_points(tmp_path / "p.csv", SEQUENCE)
+    assert hash_points(again) == hash_points(points)
+    assert (again.objects, again.negative_objects) == (points.objects, points.negative_objects)
+
+
+def test_the_hash_depends_on_negatives_and_is_as_it_was_without():
+    import hashlib
+
+    plain = PointSet.from_rows([(0, 1, 2)])
+    assert hash_points(plain) == hashlib.sha256(b"([[0, 1, 2]], ())").hexdigest()
+    one, other = (PointSet.from_rows([(0, 1, 2)], negatives=[(1, 1, x)]) for x in (1, 2))
+    assert len({hash_points(points) for points in (plain, one, other)}) == 3

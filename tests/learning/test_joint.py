@@ -1,18 +1,16 @@
 """Several objects in one network: objectives, batches and targets."""
 
-from dataclasses import replace
-
-import numpy as np
-import pytest
 import torch
 
 from fewpoint.core import PointSet
 from fewpoint.learning.joint import share_out
 from fewpoint.learning.objectives import JointObjective, PointObjective
-from fewpoint.learning.risk import add_negatives, pu_risk
+from fewpoint.learning.samples import build_joint_samples, build_samples
 from fewpoint.learning.settings import RiskSettings, TrainingSettings
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Trainer
+from fewpoint.learning.working import WorkingSize
+from learning.conftest import make_blocks, make_sequence
 
 
 def test_the_risk_of_several_objects_is_that_of_each(samples):
@@ -35,21 +33,23 @@ def test_every_batch_holds_a_point_of_every_object(samples, trainer):
     assert (batches == 3).any(1).all() and (batches == 7).any(1).all()
 
 
-def test_a_point_on_another_object_costs_its_prior_times_the_loss_of_being_marked():
-    logits, nothing = torch.tensor([[0.0, 2.0]]), torch.zeros(1, 2)
-    risk = pu_risk(logits, nothing, torch.ones(1, 2), torch.tensor([0.25]), RiskSettings())
-    more = add_negatives(risk, logits, torch.tensor([[0.0, 1.0]]), torch.tensor([0.25]))
-    assert float(more.objective - risk.objective) == pytest.approx(0.25 * np.log1p(np.exp(2.0)), rel=1e-5)  # float32
+def test_samples_of_several_objects_share_frames_and_refuse_each_others_points():
+    points = PointSet.from_rows([(0, 5, 6), (1, 13, 14)], objects=["a", "b"])
+    alone = tuple(points.of_object(name) for name in "ab")
+    size = WorkingSize.fit((16, 16), 16, 2)
+    given = (make_sequence(2), make_blocks(2))
+    first, second = build_joint_samples(*given, alone, size, torch.device("cpu"), carried=alone)
+    assert first.frames is second.frames and first.labels is second.labels
+    assert first.positive.nonzero().tolist() == second.negative.nonzero().tolist() == [[0, 5]]  # the clicked blocks
+    assert first.negative.nonzero().tolist() == second.positive.nonzero().tolist() == [[1, 15]]
+    own = build_samples(*given, alone[0], size, torch.device("cpu"))
+    for name in ("frames", "labels", "positive", "negative", "unlabelled", "areas", "clicked", "center", "scale"):
+        assert torch.equal(getattr(first, name), getattr(own, name)), name
 
 
-def test_targets_of_two_objects_are_at_most_one_together_and_zero_on_each_others_points(samples):
-    samples = samples()
-    shape = samples.labels.shape
-    own = [replace(samples, other=torch.zeros_like(samples.positive)) for _ in range(2)]
-    own[0].other[0, 0] = 1
-    both = [Targets(torch.full(shape, value), torch.ones(shape)) for value in (0.9, 0.6)]
-    first, second = share_out(both, tuple(own))
-    clicked = samples.labels[0] == 0
-    assert (first.probability[0][clicked] == 0).all()
-    torch.testing.assert_close(first.probability[1], torch.full(shape[1:], 0.6))
-    torch.testing.assert_close(second.probability, torch.full(shape, 0.4))
+def test_targets_of_two_objects_are_at_most_one_together_and_left_alone_below():
+    both = [Targets(torch.tensor([[values]]), torch.ones(1, 1, 3)) for values in ([0.9, 0.3, 0.0], [0.6, 0.4, 1.0])]
+    first, second = share_out(both)
+    torch.testing.assert_close(first.probability, torch.tensor([[[0.6, 0.3, 0.0]]]))
+    torch.testing.assert_close(second.probability, torch.tensor([[[0.4, 0.4, 1.0]]]))
+    assert second.weight is both[1].weight

@@ -149,3 +149,11 @@ def test_colour_and_bit_depth_do_not_matter():
     colour = ImageSequence.from_array(grey.frames.repeat(3, axis=-1))
     deep = ImageSequence.from_array(grey.frames.astype(np.uint16) * 100)
     assert carried(grey, points, 2) == carried(colour, points, 2) == carried(deep, points, 2)
+
+
+def test_negatives_are_carried_as_points_are():
+    sequence = slide([(1, 2), (3, 0)])
+    points = PointSet.from_rows([(1, 30, 30)], negatives=[(0, 40, 20)])
+    moved = carry_points(sequence, points, 2)
+    assert moved.negatives.tolist() == [[0, 40, 20], [1, 41, 22], [2, 44, 22]]
+    assert moved.coordinates.tolist() == [[0, 29, 28], [1, 30, 30], [2, 33, 30]]

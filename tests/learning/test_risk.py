@@ -1,6 +1,7 @@
 """The PU risk: values worked out by hand from log 2, log 3 and log 4, and the sign of what it pushes."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -168,3 +169,27 @@ def test_large_logits_stay_finite():
 def test_meaningless_settings_are_refused_by_name(wrong):
     with pytest.raises(SettingsError, match=f"risk.{next(iter(wrong))}"):
         RiskSettings(**wrong)
+
+
+@pytest.mark.parametrize("settings", [PAPER, AUTHORS])
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_labelled_negatives_add_their_own_mean_whether_or_not_the_rest_ascends(settings, weight):
+    # l-(log 3) = log 4 and l-(0) = log 2 in the mean, times the prior; the second frame has none and adds nothing.
+    settings = replace(settings, negatives=weight)
+    added = weight * 0.5 * (math.log(4) + math.log(2)) / 2
+    for first in (-LOG3, LOG3):
+        logits = torch.tensor([[first, -LOG3, LOG3, 0.0]] * 2, dtype=torch.float64)
+        positive, unlabelled = (torch.tensor([row] * 2).double() for row in ([1, 0, 0, 0], [0, 1, 0, 0]))
+        negative, priors = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 0]]).double(), torch.tensor([0.5, 0.5]).double()
+        plain = pu_risk(logits, positive, unlabelled, priors, settings)
+        told = pu_risk(logits, positive, unlabelled, priors, settings, negative)
+        assert bool(plain.ascends) == (first > 0)
+        assert told.objective.item() == pytest.approx(plain.objective.item() + added)
+        assert told[1:] == plain[1:]
+
+
+def test_a_labelled_negative_is_pushed_down():
+    logits = torch.zeros(1, 3, requires_grad=True)
+    kinds = (torch.tensor([row]).float() for row in ([1, 0, 0], [0, 1, 0]))
+    pu_risk(logits, *kinds, torch.tensor([0.3]), PAPER, torch.tensor([[0.0, 0, 1]])).objective.backward()
+    assert logits.grad[0, 2].item() == pytest.approx(0.3 * 0.5)

@@ -157,3 +157,35 @@ def test_a_carried_point_too_brings_a_superpixel_back_that_fell_between_the_redu
 def test_without_carried_points_every_positive_is_clicked(samples):
     given = samples(4)
     assert (given.clicked == (given.positive > 0)).all()
+
+
+def test_a_superpixel_under_a_negative_is_negative_and_no_longer_unlabelled(samples):
+    # Blocks of 4 x 4, four in a row: y 9, x 1 is block 8.
+    given = samples(3, PointSet.from_rows([(0, 5, 6)], negatives=[(0, 9, 1), (2, 9, 1)]))
+    assert given.negative.nonzero().tolist() == [[0, 8], [2, 8]]
+    assert given.positive.nonzero().tolist() == [[0, 5]]
+    assert ((given.positive + given.unlabelled + given.negative) == (given.areas > 0)).all()
+    assert given.has_point.tolist() == [True, False, False]
+    assert samples(3).negative is None
+
+
+def test_in_one_superpixel_the_point_wins_and_a_persons_own_over_one_carried_there():
+    superpixels = SuperpixelMap(np.arange(4, dtype=np.int32).repeat(4)[np.newaxis, np.newaxis].repeat(16, 1))
+    points = PointSet.from_rows([(0, 0, 0)], negatives=[(0, 5, 0), (0, 5, 4)])
+    # Carried: a point to region 1, which holds a negative of the person's; both kinds to region 2; a negative to 3.
+    carried = PointSet.from_rows(
+        [(0, 0, 0), (0, 9, 4), (0, 9, 8)], negatives=[(0, 5, 0), (0, 5, 4), (0, 2, 8), (0, 2, 12)]
+    )
+    samples = build(superpixels, points, carried=carried)
+    assert samples.positive.tolist() == [[1, 0, 1, 0]]
+    assert samples.negative.tolist() == [[0, 1, 0, 1]]
+    assert samples.unlabelled.sum() == 0
+
+
+def test_a_negative_superpixel_that_falls_between_reduced_pixels_comes_back_but_hides_no_clicked_one():
+    labels = np.zeros((1, 16, 16), np.int32)
+    labels[0, 1, 2], labels[0, 0, 0], labels[0, 9, 9] = 1, 2, 3
+    points = PointSet.from_rows([(0, 1, 2)], negatives=[(0, 0, 0), (0, 9, 9)])
+    samples = build(SuperpixelMap(labels), points, max_side=4, multiple=2)
+    assert samples.positive.tolist() == [[0, 1, 0, 0]]
+    assert samples.negative.tolist() == [[0, 0, 0, 1]]

@@ -8,6 +8,7 @@ import torch
 
 from fewpoint.core import AreaBound, PointSet
 from fewpoint.errors import SettingsError
+from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.settings import RefinementSettings
 from fewpoint.learning.targets import (
     Clues,
@@ -20,7 +21,6 @@ from fewpoint.learning.targets import (
     nearness_prior,
     shift_to_share,
     spread,
-    spread_means,
 )
 
 
@@ -81,7 +81,7 @@ def test_spreading_means_gives_each_pixel_its_superpixels_mean(samples):
         for label in given.labels[frame].unique():
             inside = given.labels[frame] == label
             expected[frame][inside] = values[frame][inside].mean()
-    torch.testing.assert_close(spread_means(values, given), expected)
+    torch.testing.assert_close(spread(pool_regions_of(values, given), given), expected)
     assert spread(given.positive, given).sum() == 4 * 16  # the clicked block of 4 x 4 pixels on each frame
 
 
@@ -220,3 +220,31 @@ def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
     moved = torch.logit(with_carried[0]) - torch.logit(without[0])
     clicked = with_carried[0] == 1
     torch.testing.assert_close(moved[~clicked], moved[~clicked].mean().expand_as(moved[~clicked]), atol=1e-3, rtol=0)
+
+
+def test_targets_are_zero_and_weigh_in_full_where_a_person_said_that_the_object_is_not(samples):
+    points = PointSet.from_rows([(0, 5, 6)], negatives=[(1, 9, 1)])
+    given = samples(2, points)
+    settings, sure = RefinementSettings(), torch.full((2, 16, 16), 0.9)
+    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.99), settings)
+    assert (targets.probability[1, 8:12, 0:4] == 0).all()
+    assert (targets.weight[1, 8:12, 0:4] == 1.1).all()
+    assert (targets.probability[0] > 0.5).all()
+    assert (targets.probability[0, 4:8, 4:8] == 1).all()
+
+
+def test_what_a_correction_says_is_what_targets_are_made_of(samples):
+    points = PointSet.from_rows([(0, 5, 6)])
+    given = samples(2, points)
+    told = []
+
+    def correct(pooled: np.ndarray) -> np.ndarray:
+        told.append(pooled)
+        return np.where(np.arange(16) == 10, 0.99, pooled).astype(pooled.dtype)
+
+    doubtful = torch.full((2, 16, 16), 0.05)
+    settings = RefinementSettings(doubt=1.0)
+    targets = make_targets(doubtful, given, Clues(points, points, correct=correct), AreaBound(0.5), settings)
+    assert told[0] == pytest.approx(0.05)
+    assert (targets.probability[:, 8:12, 8:12] > 0.5).all()
+    assert (targets.probability[:, 12:, 12:] < 0.5).all()

@@ -141,3 +141,10 @@ def test_frames_marked_absent_are_not_asked_about(samples):
     logits = rank(given, [5, 6])
     logits[10:] = -4.5
     assert unseen_share(logits, given, ALL) == pytest.approx(told(2 / 16, 10, 10))
+
+
+def test_clicks_that_are_left_out_become_unlabelled_and_negatives_stay(samples):
+    points = PointSet.from_rows([(0, 5, 6), (1, 5, 6)], negatives=[(0, 9, 1)])
+    without = leave_out(samples(2, points), np.array([True, False]))
+    assert without.unlabelled[0].nonzero().flatten().tolist() == [each for each in range(16) if each != 8]
+    assert without.negative.nonzero().tolist() == [[0, 8]]

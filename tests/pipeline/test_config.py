@@ -67,13 +67,14 @@ def test_auto_is_accurate_on_cuda_and_fast_elsewhere():
         preset("slow")
 
 
-def test_fast_is_accurate_with_fewer_networks_and_epochs():
+def test_fast_is_accurate_with_fewer_pixels_and_epochs():
     accurate = as_table(preset("accurate"))
-    accurate["refinement"] |= {"networks": 2, "round_networks": 1, "round_epochs": 16}
+    accurate["refinement"] |= {"round_epochs": 16}
     accurate["phases"] |= {"warmup_epochs": 16}
+    accurate["training"] |= {"max_side": 128}
     assert as_table(preset("fast")) == accurate
-    # Three networks, so that each click is left out by one of them.
-    assert preset("accurate").refinement.networks == GROUPS
+    # Of clicks left out by no network the size cannot be told: at most one group of them.
+    assert preset("accurate").refinement.networks >= GROUPS - 1
 
 
 @pytest.mark.parametrize(

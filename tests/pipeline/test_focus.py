@@ -268,3 +268,19 @@ def test_boxes_of_a_few_pixels_are_segmented(size, place):
     frames = np.random.default_rng(1).integers(0, 255, (2, *size)).astype(np.uint8)
     task = Task(ImageSequence.from_array(frames), PointSet.from_rows([(0, *place)]), AreaBound(0.05), ALL, device="cpu")
     assert run_task(task).masks.shape == (2, *size)
+
+
+def test_negatives_move_with_the_box_and_those_outside_it_are_left_out():
+    points = PointSet.from_rows(
+        [(0, 20, 20)], negatives=[(0, 5, 5), (1, 18, 22), (1, 24, 19)], negative_objects=["a", "b", "c"]
+    )
+    narrowed = Focus((40, 40), 16, 24, 15, 30)._narrow_points(points)
+    assert narrowed.coordinates.tolist() == [[0, 4, 5]]
+    assert narrowed.negatives.tolist() == [[1, 2, 7]]
+    assert narrowed.negative_objects == ("b",)
+
+
+def test_a_box_is_kept_while_all_points_lie_in_it_and_else_grows():
+    box, other = Focus((40, 40), 10, 20, 10, 20), Focus((40, 40), 12, 30, 5, 18)
+    assert box.reach(PointSet.from_rows([(0, 10, 19)]), other) is box
+    assert box.reach(PointSet.from_rows([(0, 20, 19)]), other) == Focus((40, 40), 10, 30, 5, 20)

@@ -26,7 +26,7 @@ from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.objects import _adapt
-from fewpoint.pipeline.run import run_task, segment
+from fewpoint.pipeline.run import refine, run_and_keep, run_task, segment
 from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import make_task
 from synthetic import TINY
@@ -44,6 +44,7 @@ SETTINGS = override_from_text(
         "tracking.enabled=false",
     ],
 )
+UNSMOOTHED = override_from_text(SETTINGS, ["diffusion.enabled=false"])
 
 
 def make_frames() -> np.ndarray:
@@ -59,7 +60,7 @@ def make_objects_task(settings=SETTINGS) -> Task:
     left = [(frame, 14, 12) for frame in range(3)]
     right = [(frame, 25, 35) for frame in range(4)]
     names = ["left"] * 3 + ["right"] * 4
-    points = PointSet.from_rows(left + right, [4], names, [(3, "left")])
+    points = PointSet.from_rows(left + right, [4], names, absent_of=[(3, "left")])
     bounds = (("right", AreaBound(0.3)),)
     return Task(ImageSequence.from_array(make_frames()), points, None, settings, 0, "cpu", own_bounds=bounds)
 
@@ -174,20 +175,89 @@ def test_segment_takes_bounds_by_name(monkeypatch):
     assert tasks[0].own_bounds == (("left", AreaBound(0.2)),)
 
 
-def test_the_likeliest_object_gets_a_superpixel_and_of_equals_the_first():
-    superpixels = SuperpixelMap(np.array([[[0, 1, 2, 3, 4]]], np.int32))
-    points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], objects=["a", "b"])
-    sequence = ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8))
-    task = Task(sequence, points, AreaBound(0.5), SETTINGS)
-    maps = ([0.9, 0.6, 0.7, 0.2, 0.9], [0.9, 0.8, 0.7, 0.1, 0.1])
+def choose_between(maps: tuple[list[float], ...], settings, **negatives) -> tuple[list[int], int]:
+    """The labels of a row of five superpixels of one pixel, the ends of which were clicked; and the ties."""
+    superpixels = SuperpixelMap(np.arange(5, dtype=np.int32)[np.newaxis, np.newaxis])
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], objects=["a", "b"], **negatives)
+    task = Task(ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8)), points, AreaBound(0.5), settings)
+    tasks = tuple(task.of_object(name) for name in "ab")
     labels, ties = stages.choose_labels(
-        (task.of_object("a"), task.of_object("b")),
+        tasks,
         superpixels,
         tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
-        (None, None),
+        tuple(stages.prepare_smoother(each, superpixels, each.points) for each in tasks),
     )
-    assert labels.tolist() == [[[1, 2, 1, 0, 2]]]  # the ends were clicked, whatever their probability
-    assert ties == 1
+    return labels[0, 0].tolist(), ties
+
+
+def test_the_likeliest_object_gets_a_superpixel_and_of_equals_the_first():
+    maps = ([0.9, 0.6, 0.7, 0.2, 0.9], [0.9, 0.8, 0.7, 0.1, 0.1])
+    # The ends were clicked, whatever their probability.
+    assert choose_between(maps, UNSMOOTHED) == ([1, 2, 1, 0, 2], 1)
+
+
+def test_the_likeliest_object_gets_a_pixel_within_a_superpixel():
+    superpixels = SuperpixelMap(np.array([[[0, 1, 1, 1, 1, 2]]], np.int32))
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 5)], objects=["a", "b"])
+    settings = override_from_text(SETTINGS, ["diffusion.blur=0"])
+    task = Task(ImageSequence.from_array(np.zeros((1, 1, 6), np.uint8)), points, AreaBound(0.5), settings)
+    tasks = tuple(task.of_object(name) for name in "ab")
+    # The middle superpixel is as likely either; its pixels are surer, and one of them is neither.
+    maps = ([0.9, 0.9, 0.6, 0.6, 0.1, 0.1], [0.1, 0.6, 0.9, 0.1, 0.6, 0.9])
+    smoother = stages.prepare_smoother(tasks[0], superpixels, points)
+    still = replace(smoother, links=replace(smoother.links, flow=np.zeros_like(smoother.links.flow)))
+    labels, ties = stages.choose_labels(
+        tasks,
+        superpixels,
+        tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
+        tuple(replace(still, seeds=np.array([own]), refused=np.array([other])) for own, other in ((0, 2), (2, 0))),
+    )
+    assert labels[0, 0].tolist() == [1, 1, 2, 1, 2, 2]
+    assert ties == 0
+
+
+def test_a_point_on_one_object_is_a_negative_of_the_others_beside_their_own():
+    points = PointSet.from_rows(
+        [(0, 1, 1), (0, 5, 5)],
+        objects=["a", "b"],
+        negatives=[(0, 3, 3), (0, 4, 4), (0, 5, 5)],
+        negative_objects=["", "b", "a"],  # of any, of b, and of a where b is
+    )
+    assert points.of_object("a").negatives.tolist() == [[0, 3, 3], [0, 5, 5]]
+    assert points.of_object("b").negatives.tolist() == [[0, 1, 1], [0, 3, 3], [0, 4, 4]]
+
+
+@pytest.mark.parametrize(("refused", "owner"), [("a", 2), ("b", 1), ("", 0)])
+def test_a_negative_keeps_the_object_that_it_names_away_and_without_a_name_all(refused, owner):
+    maps = ([0.9, 0.6, 0.7, 0.2, 0.9], [0.9, 0.8, 0.7, 0.1, 0.1])
+    labels, _ = choose_between(maps, UNSMOOTHED, negatives=[(0, 0, 1)], negative_objects=[refused])
+    assert labels == [1, owner, 1, 0, 2]
+
+
+def test_a_negative_of_an_object_without_points_is_refused():
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], [], ["a", "b"], [(0, 0, 2)], ["c"])
+    with pytest.raises(InputError, match="negative is given for the object c, which has no point; there are a, b"):
+        Task(ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8)), points, AreaBound(0.5), SETTINGS)
+
+
+def test_refining_and_warm_starts_are_refused_with_several_objects(finished):
+    path, _, _ = finished
+    task = make_objects_task()
+    _, kept = run_and_keep(make_task(SETTINGS))
+    for given in ({"previous": kept}, {"warm_start": kept.model}):
+        with pytest.raises(InputError, match="one object at a time for now, the points are on 2: left, right"):
+            replace(task, **given)
+    with pytest.raises(InputError, match=r"one object at a time for now, .* is a run on several"):
+        refine(path, task.sequence, task.points)
+    with pytest.raises(InputError, match="only a run on one object can be refined"):
+        run_and_keep(task)
+
+
+def test_the_bound_of_a_single_object_may_be_given_by_its_name():
+    task = make_task(SETTINGS)
+    named = replace(task.points, objects=("liver",) * len(task.points))
+    result = run_task(replace(task, points=named, bound=None, own_bounds=(("liver", AreaBound(0.21)),)))
+    assert result.bound == AreaBound(0.21)
 
 
 def test_far_objects_get_more_superpixels_but_no_more_than_runs_of_their_own():

@@ -66,10 +66,11 @@ def test_a_schedule_that_fits_is_left_alone():
 
 def test_a_network_less_comes_before_less_than_half_of_the_epochs():
     pace = Pace(step=1.0, look=0.0, masks=0.0, steps=1)  # 120 s: three networks and two of 24 epochs each
-    half, third = (fit_schedule(ACCURATE, pace, SAFETY * seconds).settings for seconds in (60, 40))
+    several = replace(ACCURATE, refinement=replace(ACCURATE.refinement, networks=3, round_networks=2))
+    half, third = (fit_schedule(several, pace, SAFETY * seconds).settings for seconds in (60, 40))
     assert (half.refinement.networks, half.refinement.round_networks, half.phases.warmup_epochs) == (3, 2, 12)
     assert (third.refinement.networks, third.refinement.round_networks, third.phases.warmup_epochs) == (1, 1, 20)
-    least = fit_schedule(ACCURATE, pace, SAFETY * 2)
+    least = fit_schedule(several, pace, SAFETY * 2)
     assert least.note == (
         "shortened to 1 of 24 warm-up epochs, 1 of 3 networks, 1 of 2 networks of a further round, "
         "1 of 24 epochs of a further round"

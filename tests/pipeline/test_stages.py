@@ -1,5 +1,7 @@
 """Single stages, on inputs whose result is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from fewpoint.pipeline.stages import (
     prepare_learning,
     prepare_samples,
     prepare_smoother,
+    take_weights,
 )
 from fewpoint.pipeline.task import Task
 from pipeline.tiny_runs import TINY, make_task
@@ -95,13 +98,14 @@ def test_masks_are_those_of_probabilities_evened_out_with_the_last_pull():
     maps = np.full((2, 12, 12), 0.7, np.float16)
     maps[1, :, :4] = 0.4  # looks like the 0.7 around it
     maps[:, :, 8:] = 0.3
-    task, superpixels = make_halves(200, "tracking.enabled=false")
+    task, superpixels = make_halves(200, "tracking.enabled=false", "diffusion.blur=0")
     smoother = prepare_smoother(task, superpixels, task.points)
     plain = choose_masks(task, superpixels, ProbabilityMaps(maps))
     evened = choose_masks(task, superpixels, ProbabilityMaps(maps), smoother)
     assert plain[:, 0, ::4].tolist() == [[True, True, False], [False, True, False]]
     assert evened[:, 0, ::4].tolist() == [[True, True, False], [True, True, False]]
-    kept, _ = make_halves(200, "tracking.enabled=false", "diffusion.last_pull=1000", "diffusion.through_time=0")
+    own = ["diffusion.last_pull=1000", "diffusion.through_time=0", "diffusion.blur=0"]
+    kept, _ = make_halves(200, "tracking.enabled=false", *own)
     held = prepare_smoother(kept, superpixels, kept.points)
     np.testing.assert_array_equal(choose_masks(kept, superpixels, ProbabilityMaps(maps), held), plain)
 
@@ -145,3 +149,31 @@ def test_the_seed_decides_the_first_weights():
 
     assert torch.equal(head(3), head(3))
     assert not torch.equal(head(3), head(4))
+
+
+@pytest.mark.parametrize("assignment", ["tracking.prune=0", "tracking.prune=0.4", "tracking.enabled=false"])
+def test_a_superpixel_under_a_negative_is_never_in_the_mask_unless_it_was_clicked_too(assignment):
+    points = PointSet.from_rows([(0, 0, 0), (2, 0, 5)], negatives=[(1, 3, 1), (2, 7, 5)])
+    chosen = masks_for([[0.9, 0.9, 0.1]] * 3, points, assignment, "tracking.radius=0.9")
+    assert chosen[:, 0].tolist() == [True, False, True]
+    assert chosen[:, 1].tolist() == [True, True, True]
+
+
+def test_negatives_are_held_at_zero_when_probabilities_are_evened_out():
+    task, superpixels = make_halves(200, "tracking.enabled=false", "diffusion.pull=0.01")
+    task = replace(task, points=PointSet.from_rows([(0, 3, 10)], negatives=[(0, 3, 3)]))
+    smoother = prepare_smoother(task, superpixels, task.points)
+    assert (smoother.seeds.tolist(), smoother.refused.tolist()) == ([1], [0])
+    evened = smoother.even_out(np.full((2, 3), 0.6, np.float32))
+    assert evened[0, 0] < 0.1
+    assert evened[0, 1] > 0.6
+
+
+def test_a_network_starts_from_the_weights_it_is_given():
+    task = make_task()
+    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
+    weights = take_weights(prepare_learning(task, samples, 3).trainer.network)
+    started = take_weights(prepare_learning(task, samples, 4, start=weights).trainer.network)
+    assert started.keys() == weights.keys()
+    for name, values in started.items():
+        np.testing.assert_array_equal(values, weights[name])

@@ -125,6 +125,23 @@ TimeLimit = Annotated[
         help="Minutes until the masks are there: epochs, and at need networks, are left out so that it fits.",
     ),
 ]
+Refine = Annotated[
+    Path | None,
+    typer.Option(
+        "--refine",
+        metavar="DIR",
+        help="Continue from the networks of a finished run on the same INPUT, with changed points: much faster. "
+        "Bound and settings are that run's unless given.",
+    ),
+]
+WarmStart = Annotated[
+    Path | None,
+    typer.Option(
+        "--warm-start",
+        metavar="RUN",
+        help="Start from the networks of a finished run on another sequence of the same kind: its folder or model.npz.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and no progress.")]
 
 
@@ -146,6 +163,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     config: ConfigPath = None,
     no_tracking: NoTracking = False,
     time_limit: TimeLimit = None,
+    refined: Refine = None,
+    warm_start: WarmStart = None,
     formats: Formats = None,
     probabilities: Probabilities = False,
     as_json: AsJson = False,
@@ -161,12 +180,22 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
     if time_limit is not None and method is not None:
         raise typer.BadParameter("--time-limit shortens fewpoint's own schedule, it cannot be given with --method")
+    if method is not None and (refined is not None or warm_start is not None):
+        raise typer.BadParameter("--refine and --warm-start are for fewpoint's own networks, not for --method")
+    if refined is not None and (warm_start is not None or time_limit is not None):
+        raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
     from fewpoint.cli.competitors import CompetitorTask, choose_settings, is_competitor, run_competitor
     from fewpoint.io.images import parse_window, read_sequence
 
     changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
+    previous = None
+    if refined is not None:
+        from fewpoint.pipeline.previous import load_previous
+
+        previous = load_previous(refined)
     if method is None:
-        settings = build_settings(preset, device, config, changes)
+        base = previous.settings if previous is not None and preset == PresetName.AUTO else None
+        settings = build_settings(preset, device, config, changes, base)
     else:
         settings = choose_settings(method, config, changes)
     sequence = read_sequence(
@@ -194,7 +223,14 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         from fewpoint.pipeline.task import Task
 
         limit_s = None if time_limit is None else 60 * time_limit
-        task, run = Task(sequence, points, bound, settings, seed, device, outputs, limit_s, own_bounds), run_task
+        model = None
+        if warm_start is not None:
+            from fewpoint.pipeline.model import load_model
+
+            model = load_model(warm_start)
+        task = Task(sequence, points, bound, settings, seed, device, outputs, limit_s, previous, model, own_bounds)
+        task.check_previous()
+        run = run_task
     with RunFolder.open(out, task.identity()) as folder:
         with show_progress(quiet=as_json) as listener:
             for note in sequence.source.notes:
@@ -204,11 +240,13 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         _tell(folder.path, folder.manifest, masks, as_json)
 
 
-def build_settings(preset: str, device: str, config: Path | None, assignments: list[str]) -> "Settings":
-    """A preset, changed by a file and then by single assignments."""
+def build_settings(
+    preset: str, device: str, config: Path | None, assignments: list[str], base: "Settings | None" = None
+) -> "Settings":
+    """A preset, or the settings `base`, changed by a file and then by single assignments."""
     from fewpoint.pipeline import config as settings_module
 
-    chosen = settings_module.preset(preset, _resolve_device(preset, device))
+    chosen = base or settings_module.preset(preset, _resolve_device(preset, device))
     if config is not None:
         chosen = settings_module.override_from_toml(chosen, config)
     return settings_module.override_from_text(chosen, assignments)

@@ -88,6 +88,13 @@ def load_array(path: Path, key: str) -> np.ndarray:
             return archive[name]
 
 
+def load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a .npz by name; one that holds Python objects is refused."""
+    with _explaining_numpy_errors(path), open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        check_declared_size(path, (sum(entry.file_size for entry in archive.zip.infolist()),), 1)
+        return {name: archive[name] for name in archive.files}
+
+
 def _one_line(reason: object) -> str:
     return " ".join(str(reason).split())[:200] or type(reason).__name__
 

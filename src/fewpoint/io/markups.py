@@ -15,11 +15,12 @@ OLD_COLUMNS = ("id", "x", "y", "z")
 
 @dataclass(frozen=True)
 class Mark:
-    """A point in millimetres; where: what to call its place in the file in an error."""
+    """A point in millimetres; where: what to call its place in the file in an error. positive: lies on the object."""
 
     where: str
     position: tuple[float, float, float]
     object: str
+    positive: bool = True
 
 
 def parse_markups(text: str) -> tuple[str, list[Mark]]:

@@ -9,14 +9,15 @@ Told apart by what is in them:
     2dlocs.csv                   the public dataset's: four preamble lines, then frame;time;visible;x;y in [0, 1]
     .mrk.json, .fcsv             3D Slicer's
 
-The first four take a further column `object`, the name of what was clicked on; `absent` with a name concerns that
+The first four take two further columns: `object`, the name of what was clicked on, and `label`, 1 or positive for a
+point on the object, 0 or negative for one where the object is not. `absent` or a negative with a name concerns that
 object alone, without one all of them.
 """
 
 import csv
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 
@@ -34,7 +35,8 @@ from fewpoint.io.markups import Mark, parse_markups, parse_old_markups
 COLUMNS = ("frame", "y", "x")
 VOXEL_COLUMNS = ("i", "j", "k")
 WORLD_COLUMNS = {system: tuple(f"{system}_{axis}" for axis in "xyz") for system in ("ras", "lps")}
-OBJECT = "object"
+OBJECT, LABEL = "object", "label"
+LABELS = {"": True, "1": True, "positive": True, "0": False, "negative": False}
 LOCATIONS_FILE = "2dlocs.csv"
 LOCATION_COLUMNS = ("frame", "time", "visible", "x", "y")
 ABSENT = "absent"
@@ -45,15 +47,42 @@ Row = tuple[int, list[str]]  # line number from 1, stripped fields
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a CSV: (line, text by column) without the objects, which stand apart where there is a column of them."""
+    """Rows of a CSV: (line, text by column) without objects and labels, which stand apart.
+
+    objects: empty where there is no column of them. positive: whether each row lies on the object.
+    """
 
     columns: tuple[str, ...]
     records: tuple[tuple[int, dict[str, str]], ...]
     objects: tuple[str, ...]
+    positive: tuple[bool, ...]
+
+
+@dataclass
+class Clicks:
+    """Points as they are read, those on the object and those where it is not, each with the name of its object."""
+
+    positive: list[tuple[tuple[int, int, int], str]] = field(default_factory=list)
+    negative: list[tuple[tuple[int, int, int], str]] = field(default_factory=list)
+
+    def add(self, row: tuple[int, int, int], name: str, positive: bool) -> None:
+        (self.positive if positive else self.negative).append((row, name))
+
+    def as_points(self, absent: list[tuple[int, str]]) -> PointSet:
+        """All of them, with names where any has one.
+
+        absent: frames with the object that is not there, "" for all of them.
+        """
+        kinds = [[list(column) for column in zip(*pairs, strict=True)] for pairs in (self.positive, self.negative)]
+        (rows, names), (negatives, others) = (columns or [[], []] for columns in kinds)
+        named = any([*names, *others])
+        everything = [frame for frame, name in absent if not name]
+        single = [mark for mark in absent if mark[1]]
+        return PointSet.from_rows(rows, everything, names if named else [], negatives, others if named else [], single)
 
 
 def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
-    """Read the points on one object or several and check that they lie inside the sequence.
+    """Read the points on one object or several, and those where it is not, and check that they lie inside the sequence.
 
     path: a file of any kind above, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
     """
@@ -74,23 +103,31 @@ def find_points(sequence_path: str | Path) -> Path | None:
 
 
 def write_points(points: PointSet, path: Path) -> None:
-    """Write the `frame,y,x` kind, absent frames last, objects where they have names."""
-    names = [[name] for name in points.objects] or [[]] * len(points)
+    """Write the `frame,y,x` kind, negatives after the points, absent frames last; objects where they have names."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*COLUMNS, OBJECT] if points.objects else COLUMNS)
-    writer.writerows([*row, *name] for row, name in zip(points.coordinates.tolist(), names, strict=True))
+    labelled = len(points.negatives) > 0
+    named = bool(points.objects or points.negative_objects)
+    writer.writerow([*COLUMNS, *[LABEL] * labelled, *[OBJECT] * named])
+    kinds = ((1, points.coordinates, points.objects), (0, points.negatives, points.negative_objects))
+    for label, rows, objects in kinds:
+        names = objects or [""] * len(rows)
+        writer.writerows(
+            [*row, *[label] * labelled, *[name] * named] for row, name in zip(rows.tolist(), names, strict=True)
+        )
     writer.writerows([frame, ABSENT] for frame in points.absent)
-    writer.writerows([frame, ABSENT, "", name] for frame, name in points.absent_of)
+    writer.writerows([frame, ABSENT, "", *[""] * labelled, name] for frame, name in points.absent_of)
     write_text(path, stream.getvalue())
 
 
 def hash_points(points: PointSet) -> str:
-    """SHA-256 (hex) of the points and absent frames, and of the objects' names where there are several."""
-    parts = (points.coordinates.tolist(), points.absent)
+    """SHA-256 (hex) of the points, absent frames and negatives, and of the objects' names where there are several."""
+    values: tuple = (points.coordinates.tolist(), points.absent)
+    if len(points.negatives):
+        values = (*values, points.negatives.tolist())
     if len(points.object_names) > 1:
-        parts = (*parts, points.objects, points.absent_of)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+        values = (*values, points.objects, points.negative_objects, points.absent_of)
+    return hashlib.sha256(repr(values).encode()).hexdigest()
 
 
 def _locate(path: Path) -> Path:
@@ -167,35 +204,37 @@ def _parse_locations(rows: list[Row], size: tuple[int, int]) -> PointSet:
 
 def _parse_table(rows: list[Row]) -> Table:
     header = [field.lower() for field in rows[0][1]]
-    columns = tuple(name for name in header if name != OBJECT)
+    columns = tuple(name for name in header if name not in (OBJECT, LABEL))
     known = (COLUMNS, VOXEL_COLUMNS, *WORLD_COLUMNS.values())
-    if not any(sorted(columns) == sorted(names) for names in known) or header.count(OBJECT) > 1:
+    twice = header.count(OBJECT) > 1 or header.count(LABEL) > 1
+    if not any(sorted(columns) == sorted(names) for names in known) or twice:
         raise InputError(
             f"the header must be {','.join(COLUMNS)} or one of {' '.join(','.join(names) for names in known[1:])}, "
             f"got {','.join(header)[:80]}; name the columns in the first line"
         )
     records = [(line, _to_record(header, fields, line)) for line, fields in rows[1:]]
     objects = tuple(record.pop(OBJECT) for _, record in records) if OBJECT in header else ()
-    return Table(columns, tuple(records), objects)
+    positive = tuple(_parse_label(record.pop(LABEL, ""), line) for line, record in records)
+    return Table(columns, tuple(records), objects, positive)
+
+
+def _parse_label(text: str, line: int) -> bool:
+    if text.lower() not in LABELS:
+        raise InputError(f"line {line}: label must be 1 or 0, positive or negative, got {text[:40]}; correct the line")
+    return LABELS[text.lower()]
 
 
 def _parse_pixels(table: Table) -> PointSet:
-    points, absent, objects = [], [], []
+    clicks, absent = Clicks(), []
     for place, (line, record) in enumerate(table.records):
         frame = _parse_frame(record["frame"], line)
         others = {axis: record[axis] for axis in "yx"}
         if _is_absent(others, line):
             absent.append((frame, "".join(table.objects[place : place + 1])))
         else:
-            points.append((frame, *(_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx")))
-            objects += table.objects[place : place + 1]
-    return _gather(points, objects, absent)
-
-
-def _gather(rows: list[tuple[int, int, int]], objects: list[str], absent: list[tuple[int, str]]) -> PointSet:
-    """Points with the objects under them; absent frames with the object that is not there, "" for all of them."""
-    everything = [frame for frame, name in absent if not name]
-    return PointSet.from_rows(rows, everything, objects, [mark for mark in absent if mark[1]])
+            row = (frame, *(_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx"))
+            clicks.add(row, "".join(table.objects[place : place + 1]), table.positive[place])
+    return clicks.as_points(absent)
 
 
 def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
@@ -208,7 +247,8 @@ def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
             absent.append((_parse_frame(record[sliced], line), "".join(table.objects[place : place + 1])))
         else:
             indices = tuple(_parse_number(record[axis], axis, line) for axis in VOXEL_COLUMNS)
-            marks.append(Mark(f"line {line}", indices, "".join(table.objects[place : place + 1])))
+            name = "".join(table.objects[place : place + 1])
+            marks.append(Mark(f"line {line}", indices, name, table.positive[place]))
     return _place_voxels(marks, np.array([mark.position for mark in marks]), geometry, absent)
 
 
@@ -220,6 +260,7 @@ def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
             f"line {line}",
             tuple(_parse_number(record[axis], axis, line) for axis in columns),
             "".join(table.objects[place : place + 1]),
+            table.positive[place],
         )
         for place, (line, record) in enumerate(table.records)
     ]
@@ -227,7 +268,7 @@ def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
 
 
 def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> PointSet:
-    """Millimetres to the nearest voxel; marks on one object that share a voxel are one point."""
+    """Millimetres to the nearest voxel; marks of one kind on one object that share a voxel are one point."""
     geometry = _need_geometry(geometry, "millimetres")
     positions = np.array([mark.position for mark in marks]).reshape(-1, 3)
     if system == "lps":
@@ -235,14 +276,15 @@ def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> P
     voxels = geometry.to_voxels(positions)
     if not (np.abs(voxels) < LARGEST_COORDINATE).all():
         raise InputError("millimetres must be finite numbers within the volume, got others; correct them")
-    keys = [(*key, mark.object) for key, mark in zip(np.floor(voxels + 0.5).tolist(), marks, strict=True)]
+    voxels_of = np.floor(voxels + 0.5).tolist()
+    keys = [(*voxel, mark.positive, mark.object) for voxel, mark in zip(voxels_of, marks, strict=True)]
     first = [keys.index(key) for key in sorted(set(keys))]
     return _place_voxels([marks[index] for index in first], voxels[first], geometry, [])
 
 
 def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[tuple[int, str]]) -> PointSet:
     """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error tells the mark that lies outside."""
-    rows = []
+    clicks = Clicks()
     for mark, voxel in zip(marks, voxels.tolist(), strict=True):
         indices = [_round_half_up(number) for number in voxel]
         if not all(0 <= index < length for index, length in zip(indices, geometry.shape, strict=True)):
@@ -250,9 +292,8 @@ def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, abs
                 f"{mark.where} lies outside the volume: it falls on voxel {indices} of {list(geometry.shape)}; "
                 "check the header row, which says what the numbers mean"
             )
-        rows.append(tuple(indices[axis] for axis in geometry.axes))
-    named = any(mark.object for mark in marks)
-    return _gather(rows, [mark.object for mark in marks] if named else [], absent)
+        clicks.add(tuple(indices[axis] for axis in geometry.axes), mark.object, mark.positive)
+    return clicks.as_points(absent)
 
 
 def _need_geometry(geometry: Geometry | None, what: str) -> Geometry:

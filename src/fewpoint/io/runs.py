@@ -4,6 +4,7 @@ manifest.json        the run's identity, its state, whatever the run adds
 stages/              one artefact a stage, so that a killed run goes on where it stopped
 masks/<name>.png     the masks, or in another format, such as masks.nii.gz
 probabilities.npz    probabilities and masks as arrays; priors.csv and history.csv
+model.npz            the last networks, for other runs to start from
 source.json          where the input is and how it lies, for writing other formats later
 .lock                held while a process works here; the system lets go of it when the process dies
 """
@@ -49,7 +50,7 @@ REFUSALS = (InputError, SettingsError, DeviceError)
 class RunIdentity:
     """What a result depends on; two runs with equal identities give the same result.
 
-    sequence, points, settings: hashes. bound, time_limit: as text.
+    sequence, points, settings: hashes. bound, time_limit: as text. start: what the networks start from, as text.
     """
 
     version: str
@@ -60,6 +61,7 @@ class RunIdentity:
     settings: str
     seed: int
     time_limit: str = "none"
+    start: str = "random weights"
 
 
 # What the user calls each part; {then} and {now} are shown where the value means something to a person.
@@ -72,6 +74,7 @@ PART_NAMES = {
     "settings": "settings",
     "seed": "seed ({then}, now {now})",
     "time_limit": "time limit ({then}, now {now})",
+    "start": "start ({then}, now {now})",
 }
 
 
@@ -210,9 +213,7 @@ def _numbered(name: str, number: int) -> str:
 def load_result(folder: str | Path) -> AnySegmentation:
     """Read back what write_result wrote, but for the course of training."""
     folder = Path(folder)
-    manifest = _read_manifest(folder)
-    if manifest is None or manifest["state"] != "finished":
-        raise InputError(f"{folder} must be the folder of a finished run; give another, or let the run finish first")
+    manifest = read_finished(folder)
     file = folder / RESULT_FILE
     masks, names = (load_array(file, key) for key in ("masks", "names"))
     source = read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
@@ -248,6 +249,14 @@ def _load_objects(
     )
     objects = tuple(ObjectLabel(each["name"], tuple(each["colour"])) for each in described)
     return LabelledSegmentation(objects, parts, tuple(result["notes"]))
+
+
+def read_finished(folder: Path) -> dict[str, Any]:
+    """The manifest of a finished run."""
+    manifest = _read_manifest(folder)
+    if manifest is None or manifest["state"] != "finished":
+        raise InputError(f"{folder} must be the folder of a finished run; give another, or let the run finish first")
+    return manifest
 
 
 def load_probabilities(path: str | Path) -> ProbabilityMaps:

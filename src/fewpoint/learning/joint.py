@@ -10,8 +10,7 @@ from torch import Tensor
 from fewpoint.core import AreaBound, EpochFinished, EpochRecord, Listener, StepsTaken, ignore
 from fewpoint.learning.phases import Learning, Observation, Schedule, look_at, sum_up
 from fewpoint.learning.prediction import predict_logits
-from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Targets, spread
+from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Trainer
 
 
@@ -92,15 +91,10 @@ def mean_record(records: list[EpochRecord]) -> EpochRecord:
     return replace(last, **{name: float(np.mean([getattr(each, name) for each in records])) for name in names})
 
 
-def share_out(targets: list[Targets], samples: tuple[SampleSet, ...]) -> list[Targets]:
+def share_out(targets: list[Targets]) -> list[Targets]:
     """Targets of several objects of which no pixel's probabilities exceed one together.
 
-    Where they did, each is divided by their sum. Superpixels under a point of another object are surely not this one.
+    Where they did, each is divided by their sum.
     """
     total = torch.stack([each.probability for each in targets]).sum(0).clamp(min=1)
-    shared = []
-    for each, own in zip(targets, samples, strict=True):
-        other = spread(own.other, own) > 0
-        probability = torch.where(other, 0.0, each.probability / total)
-        shared.append(Targets(probability, torch.where(other, 1.0, each.weight)))
-    return shared
+    return [replace(each, probability=each.probability / total) for each in targets]

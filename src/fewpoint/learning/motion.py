@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> PointSet:
-    """The points, and the places to which they move within so many frames before and after theirs.
+    """The points, and the places to which they move within so many frames before and after theirs; so the negatives.
 
     Where clicks are sparse, half the usual gap between clicked frames is added to `frames`. Frames marked absent get
     no point and let none through.
@@ -37,11 +37,21 @@ def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> Poin
         return points
     grey = _reduce(sequence)
     steps = frames + _usual_gap(points) // 2
-    found = {tuple(row) for row in points.coordinates.tolist()}
-    for frame, y, x in points.coordinates.tolist():
+    found, refused = (
+        _follow_all(grey, points, sequence.size, rows, steps) for rows in (points.coordinates, points.negatives)
+    )
+    return PointSet.from_rows(sorted(found), points.absent, negatives=sorted(refused - found))
+
+
+def _follow_all(
+    grey: np.ndarray, points: PointSet, size: tuple[int, int], rows: np.ndarray, steps: int
+) -> set[tuple[int, int, int]]:
+    """The rows and all places to which they go, both ways."""
+    found = {tuple(row) for row in rows.tolist()}
+    for frame, y, x in rows.tolist():
         for direction in (-1, 1):
-            found |= _follow(grey, points, sequence.size, (frame, y, x), direction * steps)
-    return PointSet.from_rows(sorted(found), points.absent)
+            found |= _follow(grey, points, size, (frame, y, x), direction * steps)
+    return found
 
 
 def _follow(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from fewpoint.learning.risk import Risk, add_negatives, pu_risk
+from fewpoint.learning.risk import Risk, pu_risk
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import RiskSettings
 from fewpoint.learning.targets import Targets
@@ -24,7 +24,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PointObjective:
-    """The PU risk over superpixels: clicked ones are positive, all others unlabelled."""
+    """The PU risk over superpixels: clicked ones are positive, refused ones negative, all others unlabelled."""
 
     samples: SampleSet
     settings: RiskSettings
@@ -36,10 +36,8 @@ class PointObjective:
         # A warp moves some superpixels out of the frame: what has no pixel left is no sample.
         present = pool_regions(torch.ones_like(logits), labels, samples.regions)
         positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
-        risk = pu_risk(pooled, positive, unlabelled, priors, self.settings)
-        if samples.other is None:
-            return risk
-        return add_negatives(risk, pooled, samples.other[index] * present, priors)
+        negative = None if samples.negative is None else samples.negative[index] * present
+        return pu_risk(pooled, positive, unlabelled, priors, self.settings, negative)
 
 
 @dataclass(frozen=True, eq=False)

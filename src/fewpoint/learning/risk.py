@@ -18,7 +18,14 @@ class Risk(NamedTuple):
     ascends: Tensor
 
 
-def pu_risk(logits: Tensor, positive: Tensor, unlabelled: Tensor, priors: Tensor, settings: RiskSettings) -> Risk:
+def pu_risk(
+    logits: Tensor,
+    positive: Tensor,
+    unlabelled: Tensor,
+    priors: Tensor,
+    settings: RiskSettings,
+    negative: Tensor | None = None,
+) -> Risk:
     """Risk of a batch of frames, summed over the frames, with one sign test for the batch.
 
     logits: (B, S). positive, unlabelled: (B, S) weights of the samples, 0 for those left out. priors: (B,).
@@ -26,6 +33,10 @@ def pu_risk(logits: Tensor, positive: Tensor, unlabelled: Tensor, priors: Tensor
       l+(z) = log(1 + e^-z),  l-(z) = log(1 + e^z).
     A frame without a positive sample borrows the mean over the batch's positives; where the batch has none, frames
     without a sample contribute nothing to R+ and only their unlabelled term to R-.
+
+    negative: (B, S) weights of samples that a person said are negative. They are where a leak was seen, not drawn at
+    random from all that is negative (biased negatives, Hsieh et al. 2019): they add nu sum_i pi_i mean_N[l-] to what is
+    descended, with nu = settings.negatives, and take no part in the sign test.
 
     >>> zero = torch.zeros(1, 2)
     >>> risk = pu_risk(zero, torch.tensor([[1.0, 0]]), torch.tensor([[0, 1.0]]), torch.tensor([0.5]), RiskSettings())
@@ -41,16 +52,9 @@ def pu_risk(logits: Tensor, positive: Tensor, unlabelled: Tensor, priors: Tensor
     ascends = risk_negative < -settings.beta
     below = settings.keep * risk_positive - settings.gamma * risk_negative
     objective = torch.where(ascends, below, risk_positive + risk_negative)
+    if negative is not None:
+        objective = objective + settings.negatives * (priors * _frame_means(negative_loss, negative)).sum()
     return Risk(objective, risk_positive, risk_negative, ascends)
-
-
-def add_negatives(risk: Risk, logits: Tensor, negative: Tensor, priors: Tensor) -> Risk:
-    """The risk with sum_i pi_i mean_N[l-] more, for (B, S) weights of samples that are surely not the object.
-
-    A point on another object counts as much against the object as one of its own counts for it.
-    """
-    sure = (priors * _frame_means(softplus(logits), negative)).sum()
-    return risk._replace(objective=risk.objective + sure)
 
 
 def _frame_means(losses: Tensor, weights: Tensor) -> Tensor:

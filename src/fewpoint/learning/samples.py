@@ -1,6 +1,6 @@
 """What the network learns from: frames, superpixels and clicks, resident on the device."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
 from fewpoint.learning.working import WorkingSize
 from fewpoint.superpixels.intensity import window_of
-from fewpoint.superpixels.regions import regions_at_points
+from fewpoint.superpixels.regions import frame_of_region, labelled_regions, regions_at_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,8 @@ class SampleSet:
     frames: (T, C, h, w) float32 in [0, 1]. labels: (T, h, w) int64; the label `regions` marks padding.
     positive, unlabelled: (T, regions) float32, 1 for samples of that kind. areas: (T, regions) share of the frame.
     clicked: (T, regions) bool, positive by a person's own click, not by one carried along. has_point, absent: (T,) bool
-    numpy. center, scale: (C,) by which frames are standardised.
-    other: (T, regions) float32, 1 where a point lies on another object; None where there is none.
+    numpy. center, scale: (C,) by which frames are standardised. negative: (T, regions) float32 like positive, for what
+    a person said is not the object; None where nobody did.
     """
 
     frames: Tensor
@@ -34,7 +34,7 @@ class SampleSet:
     has_point: np.ndarray
     absent: np.ndarray
     size: WorkingSize
-    other: Tensor | None = None
+    negative: Tensor | None = None
 
     @property
     def n_frames(self) -> int:
@@ -62,62 +62,61 @@ def build_samples(
 
     carried: the points together with those that motion carried them to; None where there are no others.
     """
+    carried = points if carried is None else carried
+    return build_joint_samples(sequence, superpixels, (points,), size, device, carried=(carried,))[0]
+
+
+def build_joint_samples(
+    sequence: ImageSequence,
+    superpixels: SuperpixelMap,
+    points: tuple[PointSet, ...],
+    size: WorkingSize,
+    device: torch.device,
+    *,
+    carried: tuple[PointSet, ...],
+) -> tuple[SampleSet, ...]:
+    """The same for several objects, whose samples share frames and superpixels; points, carried: those of each."""
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
-    positive_points = points if carried is None else carried
-    _restore_clicked(labels, superpixels, positive_points, size)
+    # The points last: what they lie on must be there.
+    for rows in (*(each.negatives for each in carried), *(each.coordinates for each in carried)):
+        _restore_clicked(labels, superpixels, rows, size)
     areas = _region_areas(labels, regions)
-    # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
-    positive = _mark_positive(superpixels, positive_points, regions) & (areas > 0)
-    clicked = _mark_positive(superpixels, points, regions) & (areas > 0)
-    unlabelled = (areas > 0) & ~positive
-    n_frames = len(sequence)
-    absent = np.zeros(n_frames, bool)
-    absent[list(points.absent)] = True
     center, scale = frames.mean((0, 2, 3)), frames.std((0, 2, 3)).clamp(min=1e-3)
-    return SampleSet(
-        frames=frames.to(device),
-        labels=torch.from_numpy(labels).to(device),
-        positive=torch.from_numpy(positive).float().to(device),
-        unlabelled=torch.from_numpy(unlabelled).float().to(device),
-        areas=torch.from_numpy(areas).float().to(device),
-        clicked=torch.from_numpy(clicked).to(device),
-        center=center.to(device),
-        scale=scale.to(device),
-        has_point=positive.any(1),
-        absent=absent,
-        size=size,
-    )
-
-
-def split_samples(
-    together: SampleSet, superpixels: SuperpixelMap, points: tuple[PointSet, ...], carried: tuple[PointSet, ...]
-) -> tuple[SampleSet, ...]:
-    """The samples of each object, given those that were built from the points on all of them.
-
-    points, carried: those of each object; no superpixel holds carried points of two.
-    """
-    present = (together.areas > 0).cpu().numpy()
-    positives = [_mark_positive(superpixels, each, together.regions) & present for each in carried]
-    anything = np.any(positives, axis=0)
-    device = together.frames.device
-
-    def move(marks: np.ndarray) -> Tensor:
-        return torch.from_numpy(marks).float().to(device)
-
+    shared = {
+        "frames": frames.to(device),
+        "labels": torch.from_numpy(labels).to(device),
+        "areas": torch.from_numpy(areas).float().to(device),
+        "center": center.to(device),
+        "scale": scale.to(device),
+        "size": size,
+    }
     return tuple(
-        replace(
-            together,
-            positive=move(positive),
-            unlabelled=move(present & ~positive),
-            clicked=torch.from_numpy(_mark_positive(superpixels, own, together.regions) & present).to(device),
-            has_point=positive.any(1),
-            absent=np.isin(np.arange(together.n_frames), own.absent),
-            other=move(anything & ~positive),
-        )
-        for own, positive in zip(points, positives, strict=True)
+        SampleSet(**shared, **_mark_samples(superpixels, *given, areas > 0, device))
+        for given in zip(points, carried, strict=True)
     )
+
+
+def _mark_samples(
+    superpixels: SuperpixelMap, points: PointSet, carried: PointSet, present: np.ndarray, device: torch.device
+) -> dict[str, Tensor | np.ndarray | None]:
+    """What a SampleSet says of one object; present: (T, regions) bool, superpixels that have a pixel left."""
+    # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
+    positive, negative, clicked = (
+        _mark(superpixels, chosen, present.shape[1]) & present
+        for chosen in (*labelled_regions(superpixels, points, carried), regions_at_points(superpixels, points))
+    )
+    absent = np.zeros(len(present), bool)
+    absent[list(points.absent)] = True
+    return {
+        "positive": torch.from_numpy(positive).float().to(device),
+        "unlabelled": torch.from_numpy(present & ~positive & ~negative).float().to(device),
+        "clicked": torch.from_numpy(clicked).to(device),
+        "has_point": positive.any(1),
+        "absent": absent,
+        "negative": torch.from_numpy(negative).float().to(device) if negative.any() else None,
+    }
 
 
 def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32) -> Tensor:
@@ -130,10 +129,10 @@ def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32)
     return torch.cat(pieces)
 
 
-def _restore_clicked(labels: np.ndarray, superpixels: SuperpixelMap, points: PointSet, size: WorkingSize) -> None:
-    """Where a superpixel under a point fell between the pixels of the reduced size, give it the point's pixel there."""
-    clicked = superpixels.labels[tuple(points.coordinates.T)]
-    for (frame, *place), label in zip(points.coordinates, clicked, strict=True):
+def _restore_clicked(labels: np.ndarray, superpixels: SuperpixelMap, rows: np.ndarray, size: WorkingSize) -> None:
+    """Where a superpixel under a row fell between the pixels of the reduced size, give it the row's pixel there."""
+    clicked = superpixels.labels[tuple(rows.T)]
+    for (frame, *place), label in zip(rows, clicked, strict=True):
         if not (labels[frame] == label).any():
             row, column = np.array(place) * size.reduced // size.full
             labels[frame, row, column] = label
@@ -147,9 +146,9 @@ def _region_areas(labels: np.ndarray, regions: int) -> np.ndarray:
     return counts / counts.sum(1, keepdims=True)
 
 
-def _mark_positive(superpixels: SuperpixelMap, points: PointSet, regions: int) -> np.ndarray:
-    """(T, regions) bool, True for superpixels that hold a point."""
-    positive = np.zeros((len(superpixels.labels), regions), bool)
-    clicked = regions_at_points(superpixels, points)
-    positive[points.frames, clicked - superpixels.offsets[points.frames]] = True
-    return positive
+def _mark(superpixels: SuperpixelMap, chosen: np.ndarray, regions: int) -> np.ndarray:
+    """(T, regions) bool, True for the chosen global regions."""
+    marked = np.zeros((len(superpixels.labels), regions), bool)
+    frames = frame_of_region(superpixels)[chosen]
+    marked[frames, chosen - superpixels.offsets[frames]] = True
+    return marked

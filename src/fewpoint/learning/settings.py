@@ -18,14 +18,16 @@ class RiskSettings:
 
     Where the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
     beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent, as in the paper.
+    negatives: weight of the superpixels that a person said are not the object, against that of the clicked ones.
     """
 
     beta: float = 0.0
     gamma: float = 1.0
     keep: float = 0.0
+    negatives: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("beta", "gamma", "keep"):
+        for name in ("beta", "gamma", "keep", "negatives"):
             require("risk", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
 
 
@@ -153,6 +155,24 @@ class RefinementSettings:
         require("refinement", "unseen", 0 <= self.unseen <= 1, "between 0 and 1", self.unseen)
         require("refinement", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
         require("refinement", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)
+
+
+@dataclass(frozen=True)
+class ReuseSettings:
+    """Networks that start from the weights of an earlier run.
+
+    refine_epochs, refine_rate: of a run that refines another: epochs of each of its networks, and the peak of their
+    learning rate. warm_share: of the epochs of the phases, that networks with a warm start take.
+    """
+
+    refine_epochs: int = 4
+    refine_rate: float = 1e-3
+    warm_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        require("reuse", "refine_epochs", self.refine_epochs >= 1, "1 or more", self.refine_epochs)
+        require("reuse", "refine_rate", self.refine_rate > 0, "above 0", self.refine_rate)
+        require("reuse", "warm_share", 0 < self.warm_share <= 1, "above 0 and at most 1", self.warm_share)
 
 
 @dataclass(frozen=True)

@@ -45,13 +45,15 @@ class Clues:
 
     points: a person's own. carried: those and where motion carried them to. unseen_share: mean share of a frame that
     the object covers by the clicks that no network had seen, None where there were none. even_out: (T, regions)
-    probabilities evened out along the image, None where they are left as they are.
+    probabilities evened out along the image, None where they are left as they are. correct: (T, regions) probabilities
+    put right where clicks contradict them; None where the networks have learnt from these very clicks.
     """
 
     points: PointSet
     carried: PointSet
     unseen_share: float | None = None
     even_out: Callable[[np.ndarray], np.ndarray] | None = None
+    correct: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 def make_targets(
@@ -59,7 +61,10 @@ def make_targets(
 ) -> Targets:
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
-    means = spread_means(probabilities, samples).clamp(LEAST, 1 - LEAST)
+    pooled = pool_regions_of(probabilities, samples)
+    if clues.correct is not None:
+        pooled = torch.from_numpy(clues.correct(pooled.cpu().numpy())).to(pooled)
+    means = spread(pooled, samples).clamp(LEAST, 1 - LEAST)
     share = mean_share(means, valid).clamp(LEAST, bound.fraction)
     nearness = nearness_prior(click_distances(samples, clues.carried), share, valid, settings.floor)
     scores = logit(means) + settings.nearness * (logit(nearness) - logit(share)[:, None, None])
@@ -69,6 +74,10 @@ def make_targets(
     doubted = torch.where(hangs_together(doubted, clues.carried, samples), doubted, settings.doubt * doubted)
     weight = valid * ((2 * doubted - 1).abs() + LEAST_WEIGHT)
     probability = torch.maximum(doubted, spread(samples.positive, samples))
+    if samples.negative is not None:
+        refused = spread(samples.negative, samples) > 0
+        probability = torch.where(refused, 0.0, probability)
+        weight = torch.where(refused, 1 + LEAST_WEIGHT, weight)
     absent = torch.from_numpy(samples.absent).to(probability.device)[:, None, None]
     return Targets(torch.where(absent, 0.0, probability), torch.where(absent, valid, weight))
 
@@ -130,11 +139,6 @@ def hangs_together(probabilities: Tensor, points: PointSet, samples: SampleSet) 
     return torch.from_numpy(kept | ~likely if kept.any() else np.ones_like(likely)).to(probabilities.device)
 
 
-def spread_means(values: Tensor, samples: SampleSet) -> Tensor:
-    """(T, h, w) each pixel's superpixel mean."""
-    return spread(pool_regions_of(values, samples), samples)
-
-
 def spread(regions: Tensor, samples: SampleSet) -> Tensor:
     """(T, regions) values on all pixels (T, h, w) of their superpixels, 0 on padding."""
     padded = torch.nn.functional.pad(regions, (0, 1))
@@ -156,6 +160,8 @@ def _follow_image(
     """Scores (T, h, w) evened out along the image and moved as a whole to the expected share of the sequence."""
     present = torch.from_numpy(~samples.absent).to(scores.device)
     pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive) * present[:, None]
+    if samples.negative is not None:
+        pooled = pooled * (samples.negative == 0)
     areas = samples.areas * present[:, None] / present.float().mean()
     share = float((areas * (pooled >= 0.5)).sum(1).mean())
     if clues.unseen_share is not None:

@@ -39,6 +39,8 @@ def leave_out(samples: SampleSet, frames: np.ndarray) -> SampleSet:
     positive = samples.positive.clone()
     positive[np.flatnonzero(frames)] = 0
     unlabelled = ((samples.areas > 0) & (positive == 0)).float()
+    if samples.negative is not None:
+        unlabelled = unlabelled * (samples.negative == 0)
     return replace(samples, positive=positive, unlabelled=unlabelled, has_point=samples.has_point & ~frames)
 
 

@@ -14,6 +14,7 @@ from fewpoint.learning.settings import (
     PhaseSettings,
     PriorSettings,
     RefinementSettings,
+    ReuseSettings,
     RiskSettings,
     StoppingSettings,
     TrainingSettings,
@@ -38,6 +39,7 @@ class Settings:
     stopping: StoppingSettings = field(default_factory=StoppingSettings)
     augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
+    reuse: ReuseSettings = field(default_factory=ReuseSettings)
     diffusion: DiffusionSettings = field(default_factory=DiffusionSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
@@ -47,19 +49,20 @@ PAPER = Settings()
 ACCURATE = Settings(
     clicks=ClickSettings(carry=2, focus=2.0),
     network=NetworkSettings(base_width=8, multiple=4, longest_path=1, head_prior=0.0),
-    training=TrainingSettings(max_side=128, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1),
+    training=TrainingSettings(max_side=192, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1),
     risk=RiskSettings(keep=1.0),
     phases=replace(PhaseSettings.only_warm_up(24, 1e-3), warmup_prior=0.4),
     augmentation=AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1),
-    refinement=RefinementSettings(networks=3, rounds=1, round_networks=2, round_epochs=24, unseen=0.7),
+    refinement=RefinementSettings(networks=2, rounds=1, round_networks=1, round_epochs=24, unseen=0.7),
     diffusion=DiffusionSettings(enabled=True),
     tracking=TrackingSettings(enabled=False, radius=0.2, prune=0.5),
 )
 
 FAST = replace(
     ACCURATE,
+    training=replace(ACCURATE.training, max_side=128),
     phases=replace(ACCURATE.phases, warmup_epochs=16),
-    refinement=replace(ACCURATE.refinement, networks=2, round_networks=1, round_epochs=16),
+    refinement=replace(ACCURATE.refinement, round_epochs=16),
 )
 
 PRESETS = {"accurate": ACCURATE, "fast": FAST, "paper": PAPER}
@@ -125,6 +128,19 @@ def as_table(settings: Settings) -> dict[str, dict[str, Any]]:
         section: {name: str(value) if value == math.inf else value for name, value in values.items()}
         for section, values in asdict(settings).items()
     }
+
+
+def settings_from_table(table: dict[str, dict[str, Any]]) -> Settings:
+    """Settings that as_table turned into plain values.
+
+    >>> settings_from_table(as_table(FAST)) == FAST
+    True
+    """
+    settings = PAPER
+    for section, values in table.items():
+        for name, value in values.items():
+            settings = override(settings, f"{section}.{name}", value)
+    return settings
 
 
 def _nearest(key: str) -> str:

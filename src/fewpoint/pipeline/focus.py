@@ -75,6 +75,18 @@ class Focus:
         return max(self.bottom - self.top, self.right - self.left)
 
     @property
+    def box(self) -> tuple[int, int, int, int]:
+        return self.top, self.bottom, self.left, self.right
+
+    def reach(self, points: PointSet, other: "Focus") -> "Focus":
+        """The same box where all points lie in it, else the least that holds it and the other box."""
+        places = points.coordinates[:, 1:]
+        if ((places >= (self.top, self.left)) & (places < (self.bottom, self.right))).all():
+            return self
+        ends = max(self.bottom, other.bottom), max(self.right, other.right)
+        return Focus(self.full, min(self.top, other.top), ends[0], min(self.left, other.left), ends[1])
+
+    @property
     def whole(self) -> bool:
         return (self.top, self.left) == (0, 0) and (self.bottom, self.right) == self.full
 
@@ -88,8 +100,20 @@ class Focus:
         if self.whole:
             return task
         sequence = task.sequence.crop((self.top, self.bottom), (self.left, self.right))
-        points = replace(task.points, coordinates=task.points.coordinates - [0, self.top, self.left])
-        return replace(task, sequence=sequence, points=points, outputs=Outputs())
+        return replace(task, sequence=sequence, points=self._narrow_points(task.points), outputs=Outputs())
+
+    def _narrow_points(self, points: PointSet) -> PointSet:
+        """The points in the box's own rows and columns, without the negatives outside it: no mask reaches there."""
+        corner = [0, self.top, self.left]
+        end = [np.inf, self.bottom, self.right]
+        inside = ((points.negatives >= corner) & (points.negatives < end)).all(axis=1)
+        names = points.negative_objects
+        return replace(
+            points,
+            coordinates=points.coordinates - corner,
+            negatives=points.negatives[inside] - corner,
+            negative_objects=tuple(name for name, kept in zip(names, inside, strict=False) if kept),
+        )
 
     def narrow_bound(self, bound: AreaBound) -> AreaBound:
         """The bound as a share of the box."""

@@ -63,7 +63,7 @@ class JointRounds:
     def _make_targets(self, learnt: list[tuple[Learnt, ...]], from_points: bool) -> list[Targets]:
         by_object = zip(*learnt, strict=True)
         targets = [part.make_targets(list(own), from_points) for part, own in zip(self.parts, by_object, strict=True)]
-        return share_out(targets, tuple(part.samples for part in self.parts))
+        return share_out(targets)
 
     def _obtain(
         self, member: Member, targets: list[Targets] | None, histories: list[tuple[PriorHistory, ...]]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -32,18 +32,25 @@ from fewpoint.learning.targets import Clues, Targets, make_targets
 from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
+from fewpoint.pipeline.model import Weights
+from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
 
+WEIGHTS = "weights/"  # before the names of weights among the arrays that a member leaves behind
 SEED_STEP = 1_000_003  # between the seeds of a run's networks; the first has the run's own
 
 
 @dataclass(frozen=True)
 class Member:
-    """One network of a run. round: 0 learns from the points. number: counts from 0 within the round."""
+    """One network of a run. round: 0 learns from the points. number: counts from 0 within the round.
+
+    refining: how many networks of an earlier run are refined, 0 where none is.
+    """
 
     round: int
     number: int
     seed: int
+    refining: int = 0
 
     @property
     def name(self) -> str:
@@ -52,11 +59,15 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What a member leaves behind: (T, h, w) float16 logits at the working size, and how it got there."""
+    """What a member leaves behind: (T, h, w) float16 logits at the working size, and how it got there.
+
+    weights: by name; those of the last round only, to which others may come back.
+    """
 
     logits: np.ndarray
     priors: PriorEstimate
     history: PriorHistory
+    weights: Weights = field(default_factory=dict)
 
 
 def plan_members(settings: Settings, seed: int) -> tuple[tuple[Member, ...], ...]:
@@ -70,8 +81,20 @@ def plan_members(settings: Settings, seed: int) -> tuple[tuple[Member, ...], ...
     )
 
 
-def count_epochs(settings: Settings) -> int:
-    """The most epochs that all members together may take."""
+def plan_refinement(count: int, seed: int) -> tuple[tuple[Member, ...], ...]:
+    """The members that refine so many networks of an earlier run: one round, which learns from what those say."""
+    return (tuple(Member(1, number, seed + SEED_STEP * number, count) for number in range(count)),)
+
+
+def plan_of(task: Task) -> tuple[tuple[Member, ...], ...]:
+    """The members of a task, round by round."""
+    return plan_refinement(task.refining, task.seed) if task.refining else plan_members(task.settings, task.seed)
+
+
+def count_epochs(settings: Settings, refining: int = 0) -> int:
+    """The most epochs that all members together may take. refining: so many networks of an earlier run."""
+    if refining:
+        return refining * settings.reuse.refine_epochs
     refinement, phases = settings.refinement, settings.phases
     first = phases.warmup_epochs + phases.estimation_epochs + phases.final_epochs
     return refinement.networks * first + refinement.rounds * refinement.round_networks * refinement.round_epochs
@@ -89,13 +112,15 @@ class Rounds:
 
     def run(self) -> tuple[tuple[Learnt, ...], PriorHistory, bool]:
         """The members of the last round, the history of all, and whether all were found finished."""
-        plan = plan_members(self.task.settings, self.task.seed)
+        plan = plan_of(self.task)
         learnt: list[Learnt] = []
         histories: list[PriorHistory] = []
         reused, targets = True, None
         for members in plan:
             if learnt:
                 targets = self.make_targets(learnt, members[0].round == 1)
+            elif self.task.previous is not None:
+                targets = self._aim_at(recall(self.task.previous, self.samples, self.task), self.clues)
             learnt = []
             for member in members:
                 result, found = self._obtain(member, targets, sum(map(len, histories)))
@@ -113,8 +138,14 @@ class Rounds:
                 for number, each in enumerate(learnt)
             ]
             clues = replace(clues, unseen_share=sum(asked, NOTHING_UNSEEN).share())
-        mean = mean_probability(learnt, self.samples)
-        return make_targets(mean, self.samples, clues, self.task.bound, refinement)
+        return self._aim_at(mean_probability(learnt, self.samples), clues)
+
+    def _aim_at(self, probabilities: Tensor, clues: Clues) -> Targets:
+        refinement = self.task.settings.refinement
+        if self.task.previous is not None:
+            # The networks of a run before have learnt the places of the clicks: told again, they count twice.
+            refinement = replace(refinement, nearness=0.0, profile=0.0)
+        return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
 
     def samples_of(self, member: Member) -> SampleSet:
         """All samples, or for a network from the points those without the clicks that it leaves out."""
@@ -127,17 +158,31 @@ class Rounds:
         """The member's result and whether it was found; `done` epochs of other members came before it."""
         if self.folder is not None and (path := self.folder.artefact(f"{member.name}.npz")).exists():
             return load_learnt(path), True
-        learning = stages.prepare_learning(self.task, self.samples_of(member), member.seed, targets)
+        samples, start = self.samples_of(member), self._start_of(member)
+        learning = stages.prepare_learning(self.task, samples, member.seed, targets, start)
         label = partial(label_record, member=member, settings=self.task.settings, done=done)
         learning.run(self.told(label, done), self._checkpoint(learning, member))
         result = sum_up_learnt(learning, learning.predict(), label)
+        if self._is_last(member):
+            result = replace(result, weights=stages.take_weights(learning.trainer.network))
         if self.folder is not None:
             write_atomically(path, lambda file: save_learnt(result, file))
         return result, False
 
+    def _start_of(self, member: Member) -> Weights | None:
+        """The weights that a member starts from; None where it starts at random."""
+        previous, warm = self.task.previous, self.task.warm_start
+        if previous is not None:
+            return previous.model.weights[member.number]
+        return warm.weights[member.number % len(warm.weights)] if warm is not None and member.round == 0 else None
+
+    def _is_last(self, member: Member) -> bool:
+        """Whether no later round follows the member's."""
+        return bool(member.refining) or member.round == self.task.settings.refinement.rounds
+
     def told(self, label: Callable[[EpochRecord], EpochRecord], done: int) -> Listener:
         """Passes events on, epochs as they will stand in the history of the run."""
-        total = count_epochs(self.task.settings)
+        total = count_epochs(self.task.settings, self.task.refining)
 
         def tell(event: Event) -> None:
             if isinstance(event, EpochFinished):
@@ -170,6 +215,17 @@ def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochReco
 def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:
     """(T, h, w) mean of the members' probabilities, on the device."""
     return torch.stack(list(_probabilities(learnt, samples))).mean(0)
+
+
+def recall(previous: PreviousRun, samples: SampleSet, task: Task) -> Tensor:
+    """(T, h, w) mean probability of the networks of an earlier run, on the device; asked anew where it was not kept."""
+    logits = [torch.from_numpy(values).to(samples.frames.device).float() for values in previous.logits]
+    if not logits or any(values.shape != samples.labels.shape for values in logits):
+        logits = [
+            stages.prepare_learning(task, samples, task.seed, start=weights).predict()
+            for weights in previous.model.weights
+        ]
+    return torch.stack([torch.sigmoid(values) for values in logits]).mean(0)
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:
@@ -205,8 +261,8 @@ def join_histories(histories: list[PriorHistory]) -> PriorHistory:
 def label_record(record: EpochRecord, *, member: Member, settings: Settings, done: int) -> EpochRecord:
     """The record with its epoch counted on from `done`, and its phase named after the member."""
     refinement = settings.refinement
-    of_several = (refinement.round_networks if member.round else refinement.networks) > 1
-    phase = f"round {member.round}" if member.round else record.phase
+    of_several = (member.refining or (refinement.round_networks if member.round else refinement.networks)) > 1
+    phase = "refinement" if member.refining else f"round {member.round}" if member.round else record.phase
     return replace(
         record,
         epoch=done + record.epoch,
@@ -223,6 +279,7 @@ def save_learnt(learnt: Learnt, file: BinaryIO) -> None:
         rows=np.stack([history.priors, history.observed, history.positive_share]),
         records=json.dumps([asdict(record) for record in history.records]),
         selected_epoch=history.selected_epoch,
+        **{f"{WEIGHTS}{name}": values for name, values in learnt.weights.items()},
     )
 
 
@@ -230,7 +287,8 @@ def load_learnt(path: Path) -> Learnt:
     with np.load(path) as stored:
         records = tuple(EpochRecord(**record) for record in json.loads(str(stored["records"])))
         history = PriorHistory(records, *stored["rows"], int(stored["selected_epoch"]))
-        return Learnt(stored["logits"], PriorEstimate(*stored["prior"]), history)
+        weights = {name.removeprefix(WEIGHTS): stored[name] for name in stored.files if name.startswith(WEIGHTS)}
+        return Learnt(stored["logits"], PriorEstimate(*stored["prior"]), history, weights)
 
 
 def _probabilities(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Iterator[Tensor]:

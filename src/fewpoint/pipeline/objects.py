@@ -24,7 +24,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.decoding import naming
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.motion import carry_points
-from fewpoint.learning.samples import SampleSet, split_samples
+from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.artefacts import keep, keep_superpixels
@@ -36,14 +36,14 @@ from fewpoint.pipeline.joint_members import JointLearnt, JointRounds
 from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.pace import Pace, rehearse, settle_schedule
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.regions import keep_apart, part_regions, regions_at_points
+from fewpoint.superpixels.regions import labelled_regions, part_regions
 
 MUCH_COARSER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """values: (T, H, W) uint8, 0 or the number of an object from 1. ties: superpixels as likely one as another."""
+    """values: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one as another."""
 
     values: np.ndarray
     ties: int
@@ -145,21 +145,20 @@ def _settle_bounds(
 
 
 def _prepare(tasks: tuple[Task, ...], superpixels: SuperpixelMap, device: torch.device) -> JointGround:
-    """Points of one object are surely no other's: as samples, and as values that even out."""
-    points = tuple(task.points for task in tasks)
     carried = tuple(carry_points(task.sequence, task.points, task.settings.clicks.carry) for task in tasks)
-    carried = keep_apart(superpixels, points, carried)
-    anything = PointSet(np.concatenate([each.coordinates for each in carried]))
-    together = stages.prepare_samples(replace(tasks[0], points=anything), superpixels, anything, device)
-    samples = split_samples(together, superpixels, points, carried)
+    samples = stages.prepare_joint_samples(tasks, superpixels, carried, device)
     if not all(each.has_point.any() for each in samples):
         raise InputError("points of two objects fall on one pixel of the working size; raise training.max_side")
-    regions = [np.unique(regions_at_points(superpixels, each)) for each in carried]
-    smoother = stages.prepare_smoother(tasks[0], superpixels, carried[0])
-    smoothers = tuple(
-        smoother and replace(smoother, seeds=own, others=np.setdiff1d(np.concatenate(regions), own)) for own in regions
-    )
-    return JointGround(tasks, superpixels, carried, smoothers, samples)
+    return JointGround(tasks, superpixels, carried, _prepare_smoothers(tasks, superpixels, carried), samples)
+
+
+def _prepare_smoothers(
+    tasks: tuple[Task, ...], superpixels: SuperpixelMap, carried: tuple[PointSet, ...]
+) -> tuple[stages.Smoother | None, ...]:
+    """One an object, with the same links."""
+    shared = stages.prepare_smoother(tasks[0], superpixels, carried[0])
+    labelled = (labelled_regions(superpixels, task.points, own) for task, own in zip(tasks, carried, strict=True))
+    return tuple(shared and replace(shared, seeds=seeds, refused=refused) for seeds, refused in labelled)
 
 
 def _measure_pace(ground: JointGround) -> Pace:
@@ -238,4 +237,4 @@ def _choose_labels(
 def _describe_ties(ties: int) -> tuple[str, ...]:
     if not ties:
         return ()
-    return (f"{ties} superpixels are as likely one object as another: they went to the first by name",)
+    return (f"{ties} pixels are as likely one object as another: they went to the first by name",)

@@ -1,6 +1,7 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,7 +20,9 @@ from fewpoint.core import (
     SuperpixelsReady,
     ignore,
 )
-from fewpoint.io.atomic import write_json
+from fewpoint.errors import InputError
+from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.learning.motion import carry_points
@@ -32,9 +35,11 @@ from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors
+from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, plan_of
+from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
 from fewpoint.pipeline.objects import run_objects
-from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule
+from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule, shorten
+from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
 from fewpoint.pipeline.task import Task
 
@@ -62,31 +67,103 @@ def segment(
     return run_task(Task(sequence, points, bound, settings, seed, own_bounds=own), listener=listener)
 
 
+def refine(
+    previous: str | Path | PreviousRun,
+    sequence: ImageSequence,
+    points: PointSet,
+    *,
+    out: str | Path | None = None,
+    seed: int = 0,
+    listener: Listener = ignore,
+) -> Segmentation:
+    """Masks of a finished run, put right by changed points in a fraction of its time.
+
+    previous: the run's folder, or what run_and_keep returned beside its result. points: all of them, not only new ones.
+    out: a run folder for the result, which can be refined in its turn; None for no files.
+    """
+    if not isinstance(previous, PreviousRun):
+        previous = load_previous(previous)
+    task = Task(sequence, points, None, previous.settings, seed, previous=previous)
+    task.check_previous()
+    if out is None:
+        return run_task(task, listener=listener)
+    with RunFolder.open(out, task.identity()) as folder:
+        return run_task(task, folder, listener)
+
+
 def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> AnySegmentation:
     """Focus, superpixels, learning, prediction, masks; in a folder, finished stages are kept and taken up again."""
+    return _run_stages(task, folder, listener).result
+
+
+def run_and_keep(
+    task: Task, folder: RunFolder | None = None, listener: Listener = ignore
+) -> tuple[Segmentation, PreviousRun]:
+    """run_task on one object, and what another run needs to refine this one or to start from its networks."""
+    names = task.points.object_names
+    if len(names) > 1:
+        raise InputError(
+            f"only a run on one object can be refined for now, the points are on {len(names)}: {', '.join(names)}; "
+            "use run_task"
+        )
+    done = _run_stages(task, folder, listener)
+    previous = PreviousRun(
+        name="" if folder is None else str(folder.path),
+        sequence=hash_sequence(task.sequence),
+        settings=task.settings,
+        bound=done.result.bound,
+        box=done.focus.box,
+        model=_keep_model(task, done.learnt),
+        superpixels=done.superpixels,
+        logits=tuple(member.logits for member in done.learnt),
+    )
+    return done.result, previous
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A result, the settings as used, and what led to it; of several objects, of which no run can go on, only those."""
+
+    result: AnySegmentation
+    settings: Settings
+    focus: Focus | None = None
+    superpixels: SuperpixelMap | None = None
+    learnt: tuple[Learnt, ...] = ()
+
+
+def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     with cpu_threads(task.settings.training.threads):
-        return _run_stages(task, folder, listener)
+        return _run_shortened(_shorten_warm(task), folder, listener)
 
 
-def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> AnySegmentation:
+def _shorten_warm(task: Task) -> Task:
+    """With a warm start, the phases in the share of their epochs that the settings leave them."""
+    if task.warm_start is None:
+        return task
+    shorter = shorten(task.settings, task.settings.reuse.warm_share)
+    return replace(task, settings=replace(task.settings, phases=shorter.phases))
+
+
+def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
-    run = _run_one_object if len(task.points.object_names) <= 1 else run_objects
-    result, settings = run(task, folder, log, device)
+    if len(task.points.object_names) > 1:
+        done = Done(*run_objects(task, folder, log, device))
+    else:
+        done = _run_one_object(task, folder, log, device)
     if folder is not None and not folder.finished:
-        _finish(replace(task, settings=settings), folder, result, log, describe_device(device))
+        _finish(replace(task, settings=done.settings), folder, done, log, describe_device(device))
     elif folder is not None:
-        write_missing(task.sequence, result, task.outputs, folder.path)
-    return result
+        write_missing(task.sequence, done.result, task.outputs, folder.path)
+    return done
 
 
-def _run_one_object(
-    task: Task, folder: RunFolder | None, log: StageLog, device: torch.device
-) -> tuple[Segmentation, Settings]:
-    """The result, and the settings as a time limit left them."""
-    bound = estimate_bound(task.sequence.size, task.points) if task.bound is None else task.bound
-    focus = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
-    inside, told = focus.narrow(task), focus.tell(log.listener)
+def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> Done:
+    if task.own_bounds:  # of the only object, by its name
+        task = replace(task, bound=task.own_bounds[0][1], own_bounds=())
+    bound = _first_bound(task)
+    focus = _find_focus(task, bound)
+    inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(log.listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:
@@ -101,8 +178,33 @@ def _run_one_object(
         return measure_pace(inside, ground.samples, superpixels, ground.smoother)
 
     settings = settle_schedule(task.settings, task.time_limit_s, folder, log, measure).settings
-    result = _run_inside(replace(inside, settings=settings), ground, folder, told, log)
-    return focus.widen(result, task, bound), settings
+    result, learnt = _run_inside(replace(inside, settings=settings), ground, folder, told, log)
+    return Done(focus.widen(result, task, bound), settings, focus, superpixels, learnt)
+
+
+def _first_bound(task: Task) -> AreaBound:
+    """The bound given, or that of the run to be refined, or one estimated from the points."""
+    if task.bound is not None:
+        return task.bound
+    return estimate_bound(task.sequence.size, task.points) if task.previous is None else task.previous.bound
+
+
+def _find_focus(task: Task, bound: AreaBound) -> Focus:
+    """The part of the frames to work on: that of the run to be refined, where its points still lie in it."""
+    found = Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
+    return found if task.previous is None else Focus(task.sequence.size, *task.previous.box).reach(task.points, found)
+
+
+def _forget_elsewhere(task: Task, focus: Focus) -> Task:
+    """The task without what the run to be refined says of other superpixels or of another part of the frames."""
+    previous = task.previous
+    if previous is None:
+        return task
+    if previous.box != focus.box:
+        previous = replace(previous, superpixels=None, logits=())
+    elif previous.settings.superpixels != task.settings.superpixels:
+        previous = replace(previous, superpixels=None)
+    return replace(task, previous=previous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,20 +225,33 @@ def _prepare(task: Task, superpixels: SuperpixelMap, device: torch.device) -> Gr
 
 def _run_inside(
     task: Task, ground: Ground, folder: RunFolder | None, listener: Listener, log: StageLog
-) -> Segmentation:
-    """From superpixels to masks, on the part of the frames that matters."""
+) -> tuple[Segmentation, tuple[Learnt, ...]]:
+    """From superpixels to masks, on the part of the frames that matters, and the last networks."""
     samples, smoother = ground.samples, ground.smoother
-    clues = Clues(task.points, ground.carried, even_out=smoother.even_out if smoother else None)
-    rounds = Rounds(task, samples, clues, folder, listener)
-    learnt, history = log.run("learning", count_epochs(task.settings), lambda: _learn(rounds))
+    rounds = Rounds(task, samples, _gather_clues(task, ground), folder, listener)
+    learnt, history = log.run("learning", count_epochs(task.settings, task.refining), lambda: _learn(rounds))
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("masks", 0, lambda: _masks(task, ground.superpixels, probabilities, smoother, folder))
     priors = estimate_priors(learnt, samples)
-    return Segmentation(masks, probabilities, priors, history, task.bound, task.sequence.names, task.sequence.source)
+    sequence = task.sequence
+    return Segmentation(masks, probabilities, priors, history, task.bound, sequence.names, sequence.source), learnt
+
+
+def _gather_clues(task: Task, ground: Ground) -> Clues:
+    smoother = ground.smoother
+    clues = Clues(task.points, ground.carried, even_out=smoother.even_out if smoother else None)
+    if task.previous is None:
+        return clues
+    corrector = smoother or stages.build_smoother(task, ground.superpixels, ground.carried)
+    return replace(clues, correct=corrector.correct)
 
 
 def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
-    return keep_superpixels(folder, lambda: stages.cut_superpixels(task, listener))
+    def cut() -> SuperpixelMap:
+        kept = None if task.previous is None else task.previous.superpixels
+        return stages.cut_superpixels(task, listener) if kept is None else kept
+
+    return keep_superpixels(folder, cut)
 
 
 def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], bool]:
@@ -170,12 +285,19 @@ def _masks(
     )
 
 
-def _finish(task: Task, folder: RunFolder, result: AnySegmentation, log: StageLog, device: str) -> None:
+def _keep_model(task: Task, learnt: tuple[Learnt, ...]) -> Model:
+    return Model(task.settings.network, task.sequence.shape[-1], tuple(member.weights for member in learnt))
+
+
+def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+    result = done.result
     summary = summarise(result)
 
     def write() -> tuple[None, bool]:
         write_result(result, folder.path, task.outputs)
+        if done.learnt:
+            write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
         write_report(task, result, folder.path, log, device)
@@ -189,7 +311,19 @@ def _finish(task: Task, folder: RunFolder, result: AnySegmentation, log: StageLo
             "settings": as_table(task.settings),
             "device": device,
             "torch": torch.__version__,
+            **_describe_start(task, done),
             **log.as_table(),
             "result": summary,
         },
     )
+
+
+def _describe_start(task: Task, done: Done) -> dict[str, object]:
+    """What a run that refines this one must know; nothing of several objects, which cannot be refined."""
+    if done.focus is None:
+        return {}
+    return {
+        "refined_from": None if task.previous is None else task.previous.name,
+        "focus": list(done.focus.box),
+        "networks": [member.name for member in plan_of(task)[-1]],
+    }

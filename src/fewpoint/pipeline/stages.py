@@ -1,24 +1,34 @@
 """The stages of a run, each a function from nouns to nouns."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.errors import InputError
 from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.objectives import JointObjective, Objective, PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
-from fewpoint.learning.samples import SampleSet, build_samples
+from fewpoint.learning.samples import SampleSet, build_joint_samples, build_samples
 from fewpoint.learning.settings import PhaseSettings
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.multires_unet import build_network
-from fewpoint.pipeline.config import Settings
+from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.diffusion import NOTHING, DiffusionSettings, RegionLinks, diffuse, link_regions
-from fewpoint.superpixels.regions import frame_of_region, paint_regions, region_means, regions_at_points
+from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, correct, diffuse, link_regions
+from fewpoint.superpixels.pixels import sum_logits
+from fewpoint.superpixels.regions import (
+    labelled_regions,
+    paint_regions,
+    region_means,
+    regions_at_negatives,
+    regions_at_points,
+)
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 
@@ -27,29 +37,38 @@ from fewpoint.tracking.paths import masks_from_regions, track
 class Smoother:
     """Evens the probabilities of superpixels out along the image.
 
-    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object. others: that surely are
-    another.
+    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object. refused: those that surely
+    are not.
     """
 
     links: RegionLinks
     counts: np.ndarray
     seeds: np.ndarray
+    refused: np.ndarray
     settings: DiffusionSettings
-    others: np.ndarray = field(default_factory=lambda: NOTHING)
 
     def even_out(self, pooled: np.ndarray) -> np.ndarray:
         """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
-        real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
-        result = np.zeros_like(pooled)
-        result[real] = self._diffuse(pooled[real], self.settings.pull)
-        return result
+        return self._on_real(pooled, lambda values: self._diffuse(values, self.settings.pull))
+
+    def correct(self, pooled: np.ndarray) -> np.ndarray:
+        """(T, regions) probabilities put right where they contradict the clicks."""
+        return self._on_real(
+            pooled, lambda values: correct(self.links, values, self.seeds, self.refused, self.settings)
+        )
 
     def even_out_last(self, means: np.ndarray) -> np.ndarray:
         """(total,) probabilities for the last masks."""
         return self._diffuse(means, self.settings.last_pull)
 
+    def _on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
+        result = np.zeros_like(pooled)
+        result[real] = work(pooled[real])
+        return result
+
     def _diffuse(self, values: np.ndarray, pull: float) -> np.ndarray:
-        return diffuse(self.links, values, self.seeds, pull, self.settings, others=self.others)
+        return diffuse(self.links, values, self.seeds, pull, self.settings, refused=self.refused)
 
 
 def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
@@ -58,29 +77,49 @@ def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
 
 def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, device: torch.device) -> SampleSet:
     """Frames, superpixels and clicks at the working size, on the device."""
-    settings = task.settings
-    multiple = 2 ** (settings.network.levels - 1)
-    size = WorkingSize.fit(task.sequence.size, settings.training.max_side, multiple, task.sequence.square_size)
-    return build_samples(task.sequence, superpixels, task.points, size, device, carried=carried)
+    return build_samples(task.sequence, superpixels, task.points, _fit_size(task), device, carried=carried)
+
+
+def prepare_joint_samples(
+    tasks: tuple[Task, ...], superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
+) -> tuple[SampleSet, ...]:
+    """The same for several objects, a task each on the same frames."""
+    points, size = tuple(task.points for task in tasks), _fit_size(tasks[0])
+    return build_joint_samples(tasks[0].sequence, superpixels, points, size, device, carried=carried)
+
+
+def _fit_size(task: Task) -> WorkingSize:
+    multiple = 2 ** (task.settings.network.levels - 1)
+    return WorkingSize.fit(task.sequence.size, task.settings.training.max_side, multiple, task.sequence.square_size)
 
 
 def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother | None:
     """What evens probabilities out along the image, where the settings ask for it."""
+    return build_smoother(task, superpixels, carried) if task.settings.diffusion.enabled else None
+
+
+def build_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother:
     settings = task.settings.diffusion
-    if not settings.enabled:
-        return None
     links = link_regions(task.sequence, superpixels, settings.contrast)
-    return Smoother(links, superpixels.counts, np.unique(regions_at_points(superpixels, carried)), settings)
+    seeds, refused = labelled_regions(superpixels, task.points, carried)
+    return Smoother(links, superpixels.counts, seeds, refused, settings)
 
 
-def prepare_learning(task: Task, samples: SampleSet, seed: int, targets: Targets | None = None) -> Learning:
-    """An untrained network with its schedule; it learns from the points, or in a further round from targets."""
+def prepare_learning(
+    task: Task, samples: SampleSet, seed: int, targets: Targets | None = None, start: Weights | None = None
+) -> Learning:
+    """A network with its schedule, untrained or with weights to start from.
+
+    It learns from the points, or in a further round, and where a run is refined, from targets.
+    """
     settings = task.settings
     generator = torch.Generator().manual_seed(seed)
     network = build_network(task.sequence.shape[-1], settings.network, _head_prior(task), generator)
+    if start is not None:
+        load_weights(network, start)
     objective = _choose_objective(task, samples, targets)
     trainer = Trainer(network, samples, Recipe(objective, settings.training, settings.augmentation), seed)
-    learning = Learning.start(trainer, task.bound, _choose_schedule(settings, of_points=targets is None))
+    learning = Learning.start(trainer, task.bound, _choose_schedule(task, of_points=targets is None))
     if targets is not None:
         learning.show_priors(targets.share())
     return learning
@@ -99,7 +138,7 @@ def prepare_joint(
     recipe = Recipe(objective, settings.training, settings.augmentation)
     trainer = Trainer(network, samples[0], recipe, seed, others=samples[1:])
     bounds = tuple(task.bound for task in tasks)
-    learning = JointLearning.start(trainer, bounds, _choose_schedule(settings, of_points=targets is None))
+    learning = JointLearning.start(trainer, bounds, _choose_schedule(tasks[0], of_points=targets is None))
     for course, each in zip(learning.courses, targets or (), strict=False):
         course.show_priors(each.share())
     return learning
@@ -113,10 +152,29 @@ def _choose_objective(task: Task, samples: SampleSet, targets: Targets | None) -
     return PointObjective(samples, task.settings.risk) if targets is None else TargetObjective.of(targets)
 
 
-def _choose_schedule(settings: Settings, *, of_points: bool) -> Schedule:
-    refinement = settings.refinement
-    later = PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
-    return Schedule(settings.phases if of_points else later, settings.priors, settings.stopping)
+def _choose_schedule(task: Task, *, of_points: bool) -> Schedule:
+    """The phases of a network from the points, or those of one of a further round or of one that is refined."""
+    settings, refinement, reuse = task.settings, task.settings.refinement, task.settings.reuse
+    if of_points:
+        phases = settings.phases
+    elif task.previous is not None:
+        phases = PhaseSettings.only_warm_up(reuse.refine_epochs, reuse.refine_rate)
+    else:
+        phases = PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
+    return Schedule(phases, settings.priors, settings.stopping)
+
+
+def load_weights(network: nn.Module, weights: Weights) -> None:
+    """Put weights into a network; InputError where they are not of its shape."""
+    own = {name: tuple(values.shape) for name, values in network.state_dict().items()}
+    if own != {name: values.shape for name, values in weights.items()}:
+        raise InputError("the weights to start from must be of the network's shape, they are not; take another run")
+    network.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+
+
+def take_weights(network: nn.Module) -> Weights:
+    """The weights of a network as arrays by name."""
+    return {name: values.detach().cpu().contiguous().numpy().copy() for name, values in network.state_dict().items()}
 
 
 def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMaps:
@@ -134,14 +192,11 @@ def choose_masks(
 ) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
 
-    smoother: evens the probabilities out first. Clicked superpixels always belong to the mask: a person saw the object
-    there.
+    smoother: evens the probabilities out first; without tracking, masks are then cut pixel by pixel. Clicked
+    superpixels always belong to the mask, and those under a negative never: a person saw what is there. Where one holds
+    both, it belongs.
     """
-    _, selected = _select_regions(task, superpixels, probabilities, smoother)
-    masks = masks_from_regions(superpixels, selected)
-    # Without pruning, a path may cross a frame of zeros to reach the object behind it.
-    masks[list(task.points.absent)] = False
-    return masks
+    return _claim_pixels(task, superpixels, probabilities, smoother) > -np.inf
 
 
 def choose_labels(
@@ -150,33 +205,49 @@ def choose_labels(
     probabilities: tuple[ProbabilityMaps, ...],
     smoothers: "tuple[Smoother | None, ...]",
 ) -> tuple[np.ndarray, int]:
-    """(T, H, W) uint8, 0 or the number of an object from 1, and how many superpixels were as likely two objects.
+    """(T, H, W) uint8, 0 or the number of an object from 1, and how many pixels were as likely one as another.
 
-    Of the objects whose masks would hold a superpixel, the likeliest gets it; of equally likely ones, the first.
-    A superpixel under a point belongs to that point's object.
+    Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first.
     """
-    frames = frame_of_region(superpixels)
-    claims = np.full((len(tasks), superpixels.total), -np.inf)
-    for claim, *given in zip(claims, tasks, probabilities, smoothers, strict=True):
+    best = np.full(superpixels.labels.shape, -np.inf, np.float32)
+    labels, tied = np.zeros(best.shape, np.uint8), np.zeros(best.shape, bool)
+    for number, given in enumerate(zip(tasks, probabilities, smoothers, strict=True), start=1):
         task, maps, smoother = given
-        means, selected = _select_regions(task, superpixels, maps, smoother)
-        claim[selected] = means[selected]
-        claim[np.isin(frames, task.points.absent)] = -np.inf
-        claim[regions_at_points(superpixels, task.points)] = np.inf
-    best = claims.max(axis=0)
-    ties = int(((claims == best).sum(axis=0) > 1)[np.isfinite(best)].sum())
-    labels = np.where(best > -np.inf, claims.argmax(axis=0) + 1, 0).astype(np.uint8)
-    return paint_regions(superpixels, labels), ties
+        claims = _claim_pixels(task, superpixels, maps, smoother)
+        better = claims > best
+        tied = ~better & (tied | (np.isfinite(claims) & (claims == best)))
+        labels[better] = number
+        np.maximum(best, claims, out=best)
+    return labels, int(tied.sum())
 
 
-def _select_regions(
+def _claim_pixels(
     task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, smoother: "Smoother | None"
-) -> tuple[np.ndarray, np.ndarray]:
-    """(total,) probability of each superpixel, and (total,) bool whether it belongs to the object."""
+) -> np.ndarray:
+    """(T, H, W) float32, larger where the object is likelier: -inf outside its mask, inf on clicked superpixels."""
     means = region_means(superpixels, probabilities.values)
     if smoother is not None:
         means = smoother.even_out_last(means)
-    settings = task.settings.tracking
-    selected = track(means, superpixels, task.points, settings=settings).selected if settings.enabled else means >= 0.5
-    selected[regions_at_points(superpixels, task.points)] = True
-    return means, selected
+    refused = regions_at_negatives(superpixels, task.points)
+    means[refused] = 0
+    if task.settings.tracking.enabled:
+        selected = track(means, superpixels, task.points, settings=task.settings.tracking).selected
+        claims = paint_regions(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
+    elif smoother is not None:
+        claims = sum_logits(superpixels, probabilities.values, means, smoother.settings.blur)
+        claims[claims < 0] = -np.inf
+    else:
+        claims = paint_regions(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
+    # A path may pass through a negative where nothing is pruned, and a mask cut by pixels may reach into it.
+    claims[_marked(superpixels, refused)] = -np.inf
+    claims[_marked(superpixels, regions_at_points(superpixels, task.points))] = np.inf
+    # Without pruning, a path may cross a frame of zeros to reach the object behind it.
+    claims[list(task.points.absent)] = -np.inf
+    return claims
+
+
+def _marked(superpixels: SuperpixelMap, regions: np.ndarray) -> np.ndarray:
+    """(T, H, W) bool, True on the pixels of these global regions."""
+    selected = np.zeros(superpixels.total, bool)
+    selected[regions] = True
+    return masks_from_regions(superpixels, selected)

@@ -17,7 +17,7 @@ from fewpoint.superpixels.regions import region_areas, region_means
 LEAST_FLOW = 1e-3  # share of a border that even the strongest edge leaves open, so that no region is cut off
 TOLERANCE = 1e-3
 MOST_STEPS = 300
-NOTHING = np.empty(0, np.int64)
+NO_REGIONS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class DiffusionSettings:
     contrast: how fast a link falls with the squared difference of colour, in units of its mean over all borders.
     through_time: weight of links between frames, relative to those within; of the targets and of the last masks it is
     this many times the pull. seed: how much more strongly clicked superpixels keep to being the object.
+    blur: in pixels, by which the last map is smoothed before masks are cut from it pixel by pixel.
     """
 
     enabled: bool = False
@@ -37,12 +38,13 @@ class DiffusionSettings:
     contrast: float = 10.0
     through_time: float = 1.0
     seed: float = 30.0
+    blur: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("pull", "last_pull"):
             if not 0 < getattr(self, name) < np.inf:
                 raise SettingsError(f"diffusion.{name} must be above 0 and finite, got {getattr(self, name):g}")
-        for name in ("contrast", "through_time", "seed"):
+        for name in ("contrast", "through_time", "seed", "blur"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise SettingsError(f"diffusion.{name} must be 0 or more and finite, got {getattr(self, name):g}")
 
@@ -86,35 +88,61 @@ def diffuse(
     pull: float,
     settings: DiffusionSettings,
     *,
-    others: np.ndarray = NOTHING,
+    refused: np.ndarray = NO_REGIONS,
 ) -> np.ndarray:
     """(total,) values evened out: the x that minimises sum flow (x_i - x_j)^2 + sum pull mass (x_i - value_i)^2.
 
     values: (total,) in [0, 1]. seeds: global regions whose value is 1, held by settings.seed times the usual pull.
-    others: global regions whose value is 0, held as strongly.
+    refused: global regions whose value is 0, held as firmly.
 
     >>> links = RegionLinks(np.array([0]), np.array([1]), np.array([1.0]), np.array([False]), np.ones(2))
     >>> diffuse(links, np.array([0.0, 1.0]), np.array([], int), 1.0, DiffusionSettings()).round(3).tolist()
     [0.333, 0.667]
     """
+    wanted = np.array(values, np.float64)
+    wanted[seeds], wanted[refused] = 1.0, 0.0
+    return np.clip(_even_out(links, wanted, np.concatenate([seeds, refused]), pull, settings), 0.0, 1.0)
+
+
+def correct(
+    links: RegionLinks, values: np.ndarray, seeds: np.ndarray, refused: np.ndarray, settings: DiffusionSettings
+) -> np.ndarray:
+    """(total,) values, put right where they contradict seeds, whose value is 1, or refused regions, whose value is 0.
+
+    What is wrong there, one minus the value of a seed below 0.5 or minus that of a refused region at 0.5 or above,
+    flows along the image and fades with the way; seeds and refused regions that the values agree with hold it back.
+
+    >>> links = RegionLinks(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 0]), np.zeros(2, bool), np.ones(3))
+    >>> correct(links, np.array([0.0, 0.1, 0.1]), np.array([0]), NO_REGIONS, DiffusionSettings()).round(2).tolist()
+    [0.97, 0.98, 0.1]
+    """
+    missing = np.zeros(len(values))
+    missing[seeds] = np.where(values[seeds] < 0.5, 1 - values[seeds], 0.0)
+    missing[refused] = np.where(values[refused] >= 0.5, -values[refused], 0.0)
+    if not missing.any():
+        return np.array(values, np.float64)
+    held = np.concatenate([seeds, refused])
+    return np.clip(values + _even_out(links, missing, held, settings.pull, settings), 0.0, 1.0)
+
+
+def _even_out(
+    links: RegionLinks, wanted: np.ndarray, firm: np.ndarray, pull: float, settings: DiffusionSettings
+) -> np.ndarray:
+    """The x of diffuse for (total,) wanted values, of which the firm ones are held settings.seed times as much."""
     from scipy.sparse import coo_matrix, diags
     from scipy.sparse.linalg import cg
 
-    total = len(values)
+    total = len(wanted)
     flow = np.where(links.across, pull * settings.through_time, 1.0) * links.flow
     half = coo_matrix((flow, (links.first, links.second)), (total, total))
     weights = (half + half.T).tocsr()
     held = pull * links.masses
-    wanted = np.array(values, np.float64)
-    held[seeds] *= settings.seed
-    wanted[seeds] = 1.0
-    held[others] *= settings.seed
-    wanted[others] = 0.0
+    held[firm] *= settings.seed
     diagonal = np.asarray(weights.sum(axis=1)).ravel() + held
     solution, _ = cg(
         diags(diagonal) - weights, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=diags(1 / diagonal)
     )
-    return np.clip(solution, 0.0, 1.0)
+    return solution
 
 
 def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.ndarray:

@@ -1,7 +1,5 @@
 """What is measured on each superpixel; every result is in the order of the global region index."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from fewpoint.core import PointSet, SuperpixelMap
@@ -62,7 +60,29 @@ def paint_regions(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
 def regions_at_points(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:
     """(P,) int64 global index of the region under each point."""
     points.check_inside(len(superpixels.labels), superpixels.labels.shape[1:])
-    frames, rows, columns = points.coordinates.T
+    return _regions_at(superpixels, points.coordinates)
+
+
+def regions_at_negatives(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:
+    """int64 global indices, each once, of the regions under negatives that hold no point: there, the point wins."""
+    clicked = regions_at_points(superpixels, points)
+    return np.setdiff1d(_regions_at(superpixels, points.negatives), clicked)
+
+
+def labelled_regions(superpixels: SuperpixelMap, points: PointSet, carried: PointSet) -> tuple[np.ndarray, np.ndarray]:
+    """Global indices, each once, of the regions that are the object and of those that are not.
+
+    carried: the points together with those that motion carried them to. In a region that holds several, a person's own
+    point counts more than a carried one, and of two alike the positive.
+    """
+    own_negative = regions_at_negatives(superpixels, points)
+    positive = np.setdiff1d(regions_at_points(superpixels, carried), own_negative)
+    moved = np.setdiff1d(_regions_at(superpixels, carried.negatives), positive)
+    return positive, np.union1d(own_negative, moved)
+
+
+def _regions_at(superpixels: SuperpixelMap, coordinates: np.ndarray) -> np.ndarray:
+    frames, rows, columns = coordinates.T
     return superpixels.labels[frames, rows, columns] + superpixels.offsets[frames]
 
 
@@ -102,20 +122,3 @@ def part_regions(superpixels: SuperpixelMap, points: tuple[PointSet, ...]) -> Su
         for owner in np.unique(nearest)[1:]:
             labels[frame, rows[nearest == owner], columns[nearest == owner]] = labels[frame].max() + 1
     return SuperpixelMap(labels)
-
-
-def keep_apart(
-    superpixels: SuperpixelMap, points: tuple[PointSet, ...], carried: tuple[PointSet, ...]
-) -> tuple[PointSet, ...]:
-    """Carried points of each object without those that fall on superpixels of another's points, or carried points.
-
-    points: each object's own, of which no superpixel holds two objects' (part_regions).
-    """
-    reached = [regions_at_points(superpixels, each) for each in carried]
-    regions, claims = np.unique(np.concatenate([np.unique(each) for each in reached]), return_counts=True)
-    disputed = regions[claims > 1]
-    kept = []
-    for own, each, there in zip(points, carried, reached, strict=True):
-        keep = ~np.isin(there, disputed) | np.isin(there, regions_at_points(superpixels, own))
-        kept.append(replace(each, coordinates=each.coordinates[keep]))
-    return tuple(kept)

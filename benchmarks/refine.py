@@ -1,0 +1,101 @@
+"""A refinement beside a new run: python benchmarks/refine.py SEQUENCE…
+
+Each SEQUENCE is a folder in the dataset's layout. It is segmented with the points of every fifth frame; a person is
+then played who looks at the masks, clicks where they miss most and marks where they leak most, and that run is refined.
+Prints F1 and seconds of each, and the ratio of the refinement to the run before, or with --anew to a new run with the
+same points.
+"""
+
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is loaded, as the command does
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.evaluation.metrics import score_masks
+from fewpoint.io.images import read_sequence
+from fewpoint.io.masks import read_masks
+from fewpoint.io.points import read_points
+from fewpoint.learning.devices import choose_device
+from fewpoint.pipeline.config import Settings, override_from_text, preset
+from fewpoint.pipeline.previous import PreviousRun
+from fewpoint.pipeline.run import run_and_keep
+from fewpoint.pipeline.task import Task
+
+SHALLOWEST = 2.0  # pixels: what is thinner, nobody would click into
+
+
+def click_into(wrong: np.ndarray, count: int) -> list[tuple[int, int, int]]:
+    """The deepest places of a (T, H, W) bool map, at most one a frame."""
+    from scipy.ndimage import distance_transform_edt
+
+    depths = np.stack([distance_transform_edt(frame) for frame in wrong])
+    rows = []
+    for _ in range(count):
+        frame, y, x = (int(place) for place in np.unravel_index(depths.argmax(), depths.shape))
+        if depths[frame, y, x] < SHALLOWEST:
+            break
+        rows.append((frame, y, x))
+        depths[frame] = 0
+    return rows
+
+
+def correct_points(points: PointSet, masks: np.ndarray, truth: np.ndarray, count: int) -> PointSet:
+    """The points with at most so many more, and so many negatives."""
+    rows = [tuple(row) for row in points.coordinates.tolist()]
+    added = [row for row in click_into(truth & ~masks, count) if row not in rows]
+    return PointSet.from_rows(rows + added, points.absent, negatives=click_into(masks & ~truth, count))
+
+
+def run_timed(task: Task) -> tuple[Segmentation, PreviousRun, float]:
+    started = time.perf_counter()
+    result, kept = run_and_keep(task)
+    return result, kept, time.perf_counter() - started
+
+
+def measure(folder: Path, settings: Settings, options: argparse.Namespace) -> tuple[float, float]:
+    """Print the three runs and return the seconds of the refinement and of the new run with the same points."""
+    sequence: ImageSequence = read_sequence(folder)
+    truth = read_masks(folder / "ground_truth-frames")
+    points = read_points(folder / options.points, sequence)
+
+    def tell(name: str, result: Segmentation, seconds: float) -> None:
+        score = score_masks(result.masks, truth).pooled
+        print(f"{folder.name:<28}{name:<33}F1 {score.f1:.3f} {seconds:8.1f} s", flush=True)
+
+    first, kept, seconds = run_timed(Task(sequence, points, None, settings, device=options.device))
+    tell("first run", first, seconds)
+    corrected = correct_points(points, first.masks, truth, options.clicks)
+    what = f"{len(corrected) - len(points)} clicks, {len(corrected.negatives)} negatives"
+    refined, _, short = run_timed(Task(sequence, corrected, None, settings, device=options.device, previous=kept))
+    tell(f"refined, {what}", refined, short)
+    if not options.anew:
+        return short, seconds
+    anew, _, seconds = run_timed(Task(sequence, corrected, first.bound, settings, device=options.device))
+    tell("new run, the same points", anew, seconds)
+    return short, seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sequences", nargs="+", type=Path)
+    parser.add_argument("--points", default="points_every5.csv", help="name of the points file in each folder")
+    parser.add_argument("--clicks", type=int, default=4, help="most clicks, and most negatives, that are added")
+    parser.add_argument("--preset", default="fast")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--anew", action="store_true", help="also make a new run with the corrected points")
+    options = parser.parse_args()
+    settings = override_from_text(preset(options.preset, choose_device(options.device).type), options.set)
+    for folder in options.sequences:
+        short, whole = measure(folder, settings, options)
+        print(f"{folder.name:<28}{'refinement / run':<33}{short / whole:8.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

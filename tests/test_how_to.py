@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import tifffile
 
 from dicom_series import save_film, save_series
 from fewpoint.cli.main import run
-from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.evaluation.phantom import make_objects, make_phantom
 from fewpoint.io.formats import FILES, FILM_FILE
 from fewpoint.io.points import write_points
 from fewpoint.io.zarr_images import write_zarr
@@ -22,7 +23,7 @@ from videos import save_video
 from volumes import save_nifti
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = ("nifti", "nrrd-and-metaimage", "dicom", "video", "tiff", "zarr", "frames", "convert")
+NAMES = ("nifti", "nrrd-and-metaimage", "dicom", "video", "tiff", "zarr", "frames", "convert", "objects")
 PAGES = [ROOT / "docs" / "how-to" / f"{name}.md" for name in NAMES]
 SPACING_MM = np.diag([0.5, 0.5, 3.0, 1.0])
 
@@ -41,6 +42,10 @@ def inputs(tmp_path_factory) -> Path:
     colour = np.repeat(phantom.sequence.frames, 3, axis=-1)
     write_points(phantom.points, folder / "points.csv")
     np.savetxt(folder / "voxels.csv", phantom.points.coordinates[:, ::-1], "%d", ",", header="i,j,k", comments="")
+    both = make_objects(n_frames=5, size=(48, 40))
+    names = [{"object 1": "liver", "object 2": "spleen"}[name] for name in both.points.objects]
+    write_points(replace(both.points, objects=tuple(names)), folder / "objects.csv")
+    save_nifti(folder / "organs.nii.gz", np.ascontiguousarray(both.labels.T), SPACING_MM)
     for name, values in {"volume": frames, "t1": frames, "labels": phantom.truth.astype(np.uint8)}.items():
         save_nifti(folder / f"{name}.nii.gz", np.ascontiguousarray(values.T), SPACING_MM)
     image = SimpleITK.GetImageFromArray(frames)

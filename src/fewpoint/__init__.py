@@ -13,6 +13,7 @@ _HOMES = {
     "AreaBound": "fewpoint.core",
     "FewpointError": "fewpoint.errors",
     "ImageSequence": "fewpoint.core",
+    "LabelledSegmentation": "fewpoint.core",
     "PointSet": "fewpoint.core",
     "Segmentation": "fewpoint.core",
     "Settings": "fewpoint.pipeline.config",

@@ -79,9 +79,30 @@ def test_unusable_points_are_refused(case, call, text, fragment):
     assert not case.out.exists()
 
 
-def test_several_objects_are_refused_by_name(case, call):
+@pytest.mark.parametrize(
+    ("rows", "options", "fragments"),
+    [
+        ("0,10,10,liver\n1,20,20,\n", [], ["each point needs a name"]),
+        ("0,10,10,liver\n1,20,20,spleen\n", ["--max-fraction", "lung=0.1"], ["lung", "there are liver, spleen"]),
+        (
+            "0,10,10,liver\n1,20,20,spleen\n",
+            ["--max-fraction", "liver=0.0001", "--json"],
+            ["object liver", "--max-fraction"],
+        ),
+        ("0,10,10,liver\n1,20,20,spleen\n2,absent,,lung\n", [], ["lung", "has no point"]),
+        ("0,10,10,liver\n0,10,10,spleen\n", [], ["duplicate"]),
+    ],
+)
+def test_objects_that_make_no_sense_are_refused(case, call, rows, options, fragments):
+    case.points.write_text("frame,y,x,object\n" + rows)
+    assert_refused(call(*case.segment(*options)), *fragments)
+    assert not case.out.exists()
+
+
+def test_a_competitor_refuses_several_objects_by_name(case, call):
     case.points.write_text("frame,y,x,object\n0,10,10,liver\n1,20,20,spleen\n")
-    assert_refused(call(*case.segment()), "only one object can be segmented for now", "liver, spleen")
+    outcome = call("segment", case.frames, "--points", case.points, "--out", case.out, "--method", "random-walker")
+    assert_refused(outcome, "segments one object", "liver, spleen")
     assert not case.out.exists()
 
 

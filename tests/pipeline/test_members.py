@@ -253,11 +253,11 @@ def clicked_halves():
 def test_each_network_from_the_points_leaves_a_third_of_the_clicks_out_and_no_later_one(clicked_halves):
     task, samples = clicked_halves
     rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
-    learnt_from = [rounds._samples_of(Member(0, number, 0)).positive[:, 0] for number in range(3)]
+    learnt_from = [rounds.samples_of(Member(0, number, 0)).positive[:, 0] for number in range(3)]
     # Stretches of three frames: each click is learnt from by two networks of three.
     assert learnt_from[0].tolist() == ([0] * 3 + [1] * 6) * 2 + [0] * 3
     assert sum(learnt_from).tolist() == [2] * 21
-    assert rounds._samples_of(Member(1, 0, 0)) is samples
+    assert rounds.samples_of(Member(1, 0, 0)) is samples
 
 
 @pytest.mark.parametrize("assignment", ["refinement.unseen=0", "refinement.rounds=0"])
@@ -265,7 +265,7 @@ def test_where_unseen_clicks_do_not_count_all_are_learnt_from(clicked_halves, as
     task, samples = clicked_halves
     task = replace(task, settings=override_from_text(TELLING, [assignment]))
     rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
-    assert rounds._samples_of(Member(0, 0, 0)) is samples
+    assert rounds.samples_of(Member(0, 0, 0)) is samples
 
 
 def test_the_first_further_round_is_told_the_size_by_unseen_clicks_and_later_ones_are_not(clicked_halves, monkeypatch):
@@ -280,8 +280,8 @@ def test_the_first_further_round_is_told_the_size_by_unseen_clicks_and_later_one
     left = np.where(samples.labels.numpy() == 0, 3.0, -9.0)
     nothing = make_learnt(np.full(left.shape, -9.0))
     # Two networks mark the left half and find all that they left out, the third finds and marks nothing.
-    rounds._make_targets([make_learnt(left), nothing, make_learnt(left)], from_points=True)
-    rounds._make_targets([make_learnt(left)], from_points=False)
+    rounds.make_targets([make_learnt(left), nothing, make_learnt(left)], from_points=True)
+    rounds.make_targets([make_learnt(left)], from_points=False)
     # 15 of 21 clicks are found, on frames half of which is marked; a standard error is 0.1015.
     found = 15 / 21
     error = (found * (1 - found) / 21 + 1 / (2 * 21) ** 2) ** 0.5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewpoint import __version__
 from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, StageFinished, StageStarted
-from fewpoint.errors import SettingsError
+from fewpoint.errors import InputError, SettingsError
 from fewpoint.io.formats import Outputs
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ class CompetitorTask:
     def __post_init__(self) -> None:
         self.points.check_inside(len(self.sequence), self.sequence.size)
         self.outputs.check(self.sequence.source)
+        names = self.points.object_names
+        if len(names) > 1:
+            raise InputError(
+                f"{self.method} segments one object, the points are on {len(names)}: {', '.join(names)}; "
+                "leave out --method, or give each object its own points file and run"
+            )
 
     def identity(self) -> "RunIdentity":
         """What a run folder must hold to belong to this task; the device may change between starts."""

@@ -61,7 +61,7 @@ PointsPath = Annotated[
         metavar="FILE",
         help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
         "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; a 2dlocs.csv; or a "
-        ".fewpoint project. "
+        ".fewpoint project. A column object names several objects. "
         "May be left out where INPUT comes with a 2dlocs.csv.",
     ),
 ]
@@ -85,18 +85,19 @@ Window = Annotated[
     ),
 ]
 MaxFraction = Annotated[
-    float | None,
+    list[str] | None,
     typer.Option(
         "--max-fraction",
-        metavar="F",
-        help="Largest share of a frame that the object covers, a generous guess between 0 and 1.",
+        metavar="[NAME=]F",
+        help="Largest share of a frame that the object covers, a generous guess between 0 and 1; of several objects "
+        "that of each, or NAME=F for one of them; may be repeated.",
     ),
 ]
 LargestBox = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--largest-box",
-        metavar="FRAME,Y0,X0,Y1,X1",
+        metavar="[NAME=]FRAME,Y0,X0,Y1,X1",
         help="Instead: a box round the object on the frame where it is largest. With neither, a bound is estimated.",
     ),
 ]
@@ -171,9 +172,11 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     probabilities: Probabilities = False,
     as_json: AsJson = False,
 ) -> None:
-    """Segment the clicked object on every frame of INPUT."""
-    if max_fraction is not None and largest_box is not None:
+    """Segment the clicked object, or several, on every frame of INPUT."""
+    fractions, boxes = _by_object("--max-fraction", max_fraction), _by_object("--largest-box", largest_box)
+    if fractions.keys() & boxes.keys():
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
+    bounds = {name: _parse_fraction(text) for name, text in fractions.items()}
     if method is not None and preset != PresetName.AUTO:
         raise typer.BadParameter("give --method or --preset, not both")
     if time_limit is not None and not 0 < time_limit < math.inf:
@@ -212,9 +215,10 @@ def segment_command(  # noqa: PLR0913 - one argument an option
         window=None if window is None else parse_window(window),
     )
     points = _read_points(input_path, points_path, sequence)
-    bound = _read_bound(max_fraction, largest_box, sequence)
-    if bound is None and project is not None:
-        bound = _bound_of(project.project)
+    bounds |= {name: _read_box(text, sequence) for name, text in boxes.items()}
+    if not bounds and project is not None:
+        bounds = _bounds_of(project.project)
+    bound, own_bounds = bounds.pop("", None), tuple(sorted(bounds.items()))
 
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
@@ -222,6 +226,8 @@ def segment_command(  # noqa: PLR0913 - one argument an option
 
     outputs = Outputs.of(formats or [], probabilities=probabilities)
     if is_competitor(method):
+        if own_bounds:
+            raise InputError(f"{method} segments one object, a bound is given for {own_bounds[0][0]}; give it without")
         task, run = CompetitorTask(method, sequence, points, bound, settings, seed, device, outputs), run_competitor
     else:
         from fewpoint.pipeline.run import run_task
@@ -233,7 +239,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
             from fewpoint.pipeline.model import load_model
 
             model = load_model(warm_start)
-        task = Task(sequence, points, bound, settings, seed, device, outputs, limit_s, previous, model)
+        task = Task(sequence, points, bound, settings, seed, device, outputs, limit_s, previous, model, own_bounds)
         task.check_previous()
         run = run_task
     with RunFolder.open(out, task.identity()) as folder:
@@ -282,12 +288,26 @@ def _read_points(input_path: Path, points_path: Path | None, sequence: ImageSequ
     return read_points(found, sequence)
 
 
-def _read_bound(max_fraction: float | None, largest_box: str | None, sequence: ImageSequence) -> AreaBound | None:
-    if max_fraction is not None:
-        return AreaBound(max_fraction)
-    if largest_box is None:
-        return None
-    frame, *box = _parse_box(largest_box)
+def _by_object(option: str, given: list[str] | None) -> dict[str, str]:
+    """The values of an option by the object that they are given for, "" for all that have none of their own."""
+    values: dict[str, str] = {}
+    for text in given or ():
+        name, _, value = text.rpartition("=")
+        if name in values:
+            raise typer.BadParameter(f"{option} must be given once{' for ' + name if name else ''}, got {text} too")
+        values[name.strip()] = value
+    return values
+
+
+def _parse_fraction(text: str) -> AreaBound:
+    try:
+        return AreaBound(float(text))
+    except ValueError:
+        raise typer.BadParameter(f"--max-fraction must be a number between 0 and 1, got {text}") from None
+
+
+def _read_box(text: str, sequence: ImageSequence) -> AreaBound:
+    frame, *box = _parse_box(text)
     if not 0 <= frame < len(sequence):
         raise InputError(
             f"the box is on frame {frame}, but the sequence has frames 0 to {len(sequence) - 1}; frames count from zero"
@@ -295,10 +315,11 @@ def _read_bound(max_fraction: float | None, largest_box: str | None, sequence: I
     return AreaBound.from_box(tuple(box), sequence.size)
 
 
-def _bound_of(project: "Project") -> AreaBound | None:
-    """The bound of the first object that was clicked on."""
-    clicked = project.clicked or project.objects
-    return project.bound_of(clicked[0].name)
+def _bounds_of(project: "Project") -> dict[str, AreaBound]:
+    """The bounds that a person has drawn, by object; that of a single one by no name."""
+    clicked = project.clicked or project.objects[:1]
+    bounds = {each.name if len(clicked) > 1 else "": project.bound_of(each.name) for each in clicked}
+    return {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def _parse_box(text: str) -> list[int]:
@@ -318,10 +339,8 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
         costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
         print(json.dumps({"out": str(folder), **costs, **summary}))
         return
-    print(
-        f"{summary['frames_with_object']} of {summary['frames']} frames show the object, "
-        f"{summary['mean_share']:.2%} of a frame on average (bound {summary['bound']:.2%})"
-    )
+    for line in _describe_objects(summary):
+        print(line)
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
     if manifest["time_limit"]:
@@ -331,6 +350,18 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     for path in masks:
         print(f"masks:  {path}")
     print(f"report: {folder / 'report.html'}")
+
+
+def _describe_objects(summary: dict) -> list[str]:
+    """A line an object; where there are several, with their numbers and names, and what is to be said of all."""
+    lines = [
+        f"{each['frames_with_object']} of {each['frames']} frames show {each.get('name', 'the object')}, "
+        f"{each['mean_share']:.2%} of a frame on average (bound {each['bound']:.2%})"
+        for each in summary.get("objects", [summary])
+    ]
+    if "objects" not in summary:
+        return lines
+    return [*(f"{number}: {line}" for number, line in enumerate(lines, start=1)), *summary["notes"]]
 
 
 def _describe_costs(manifest: dict) -> list[str]:

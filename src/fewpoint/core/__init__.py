@@ -3,6 +3,7 @@
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.geometry import Geometry
 from fewpoint.core.history import EpochRecord, PriorEstimate, PriorHistory
+from fewpoint.core.labels import LabelMap, ObjectLabel, label_objects
 from fewpoint.core.points import PointSet
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.progress import (
@@ -17,21 +18,25 @@ from fewpoint.core.progress import (
     SuperpixelsReady,
     ignore,
 )
-from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.segmentation import AnySegmentation, LabelledSegmentation, Segmentation
 from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.core.superpixels import SuperpixelMap
 
 __all__ = [
+    "AnySegmentation",
     "AreaBound",
     "EpochFinished",
     "EpochPredicted",
     "EpochRecord",
     "Geometry",
     "ImageSequence",
+    "LabelMap",
+    "LabelledSegmentation",
     "Listener",
     "Message",
+    "ObjectLabel",
     "PointSet",
     "PriorEstimate",
     "PriorHistory",
@@ -47,4 +52,5 @@ __all__ = [
     "SuperpixelMap",
     "SuperpixelsReady",
     "ignore",
+    "label_objects",
 ]

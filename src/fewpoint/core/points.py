@@ -12,10 +12,12 @@ class PointSet:
     """Positive points (frame, y, x) in whole pixels, places that are not the object, and frames that do not show it.
 
     coordinates: (P, 3) int64, zero-based columns frame, y, x, no row twice, sorted.
-    absent: sorted frames on which a person said the object is not there.
+    absent: sorted frames on which a person said the object is not there; of several objects, that none is.
     objects: name of the object under each point; empty where nobody gave names.
     negatives: (Q, 3) int64 like coordinates: where a person said that the object is not. None is ever required.
-    negative_objects: name of the object that is not there, for each negative; empty where nobody gave names.
+    negative_objects: name of the object that is not there, for each negative, "" for any of several; empty where nobody
+    gave names.
+    absent_of: sorted (frame, name) of single objects said not to be there, where there are several.
 
     >>> PointSet.from_rows([(0, 3, 4)], absent=[1]).frames
     array([0])
@@ -26,6 +28,7 @@ class PointSet:
     objects: tuple[str, ...] = ()
     negatives: np.ndarray = field(default_factory=lambda: np.empty((0, 3), np.int64))
     negative_objects: tuple[str, ...] = ()
+    absent_of: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
         for rows, names in ((self.coordinates, self.objects), (self.negatives, self.negative_objects)):
@@ -37,13 +40,24 @@ class PointSet:
                 raise InputError(f"each point needs one object: {len(rows)} points, {len(names)} names")
         if len(self.coordinates) == 0:
             raise InputError("at least one point on the object is needed, got none; click on the object once")
-        both = set(map(tuple, self.coordinates.tolist())) & set(map(tuple, self.negatives.tolist()))
+        several = len(self.object_names) > 1
+        under = dict(zip(map(tuple, self.coordinates.tolist()), self.objects or [""] * len(self), strict=True))
+        both = [
+            place
+            for place, name in zip(map(tuple, self.negatives.tolist()), self._refused_objects(), strict=True)
+            if place in under and not (several and name and name != under[place])
+        ]
         if both:
             frame, y, x = min(both)
             raise InputError(
                 f"a pixel cannot be both on the object and not: frame {frame}, y {y}, x {x}; remove one of the two"
             )
-        contradicted = sorted(set(self.absent) & set(self.coordinates[:, 0].tolist()))
+        unknown = sorted({name for _, name in self.absent_of} - set(self.objects))
+        if unknown:
+            raise InputError(f"object {unknown[0]} is marked absent but has no point; click on it once, or correct it")
+        frames = self.coordinates[:, 0].tolist()
+        named = set(zip(frames, self.objects, strict=False)) & set(self.absent_of)
+        contradicted = sorted(set(self.absent) & set(frames) | {frame for frame, _ in named})
         if contradicted:
             raise InputError(
                 f"a frame cannot both hold a point and be marked absent: frame {contradicted[0]}; remove one of the two"
@@ -57,11 +71,20 @@ class PointSet:
         objects: list[str] | tuple[str, ...] = (),
         negatives: list[tuple[int, int, int]] | tuple[tuple[int, int, int], ...] = (),
         negative_objects: list[str] | tuple[str, ...] = (),
+        absent_of: list[tuple[int, str]] | tuple[tuple[int, str], ...] = (),
     ) -> "PointSet":
-        """Sort the rows, and with them the objects, and check that none stands twice."""
+        """Sort the rows, and with them the objects, and check that none stands twice.
+
+        Where there is one object only, what is said of it by name is said of the frame.
+        """
         coordinates, names = _sort_rows(rows, objects)
+        _refuse_twice(coordinates.tolist())
         others, other_names = _sort_rows(negatives, negative_objects)
-        return cls(coordinates, tuple(sorted(set(absent))), names, others, other_names)
+        _refuse_twice(others.tolist(), other_names)
+        if len(set(names)) == 1:
+            absent = [*absent, *(frame for frame, name in absent_of if name == names[0])]
+            absent_of = [mark for mark in absent_of if mark[1] != names[0]]
+        return cls(coordinates, tuple(sorted(set(absent))), names, others, other_names, tuple(sorted(set(absent_of))))
 
     @property
     def frames(self) -> np.ndarray:
@@ -73,12 +96,30 @@ class PointSet:
         """Each object's name once, sorted."""
         return tuple(sorted(set(self.objects)))
 
+    def of_object(self, name: str) -> "PointSet":
+        """What is said of one object alone, without its name: where one of the others is, this one is not.
+
+        >>> both = PointSet.from_rows([(0, 3, 4), (1, 5, 6)], [2], ["a", "b"], absent_of=[(0, "b")])
+        >>> alone = both.of_object("b")
+        >>> alone.coordinates.tolist(), alone.negatives.tolist(), alone.absent
+        ([[1, 5, 6]], [[0, 3, 4]], (0, 2))
+        """
+        own = np.array([each == name for each in self.objects], bool)
+        refused = np.array([each in ("", name) for each in self._refused_objects()], bool)
+        negatives = np.unique(np.concatenate([self.negatives[refused], self.coordinates[~own]]), axis=0)
+        absent = {*self.absent, *(frame for frame, absentee in self.absent_of if absentee == name)}
+        return PointSet(self.coordinates[own], tuple(sorted(absent)), negatives=negatives)
+
+    def _refused_objects(self) -> tuple[str, ...]:
+        """The object that each negative says is not there, "" for any."""
+        return self.negative_objects or ("",) * len(self.negatives)
+
     def __len__(self) -> int:
         return len(self.coordinates)
 
     def check_inside(self, n_frames: int, size: tuple[int, int]) -> None:
         """Raise InputError for the first point or absent mark outside (n_frames, height, width)."""
-        for frame in self.absent:
+        for frame in (*self.absent, *(frame for frame, _ in self.absent_of)):
             if not 0 <= frame < n_frames:
                 raise InputError(f"frame {frame} is marked absent but the sequence has frames 0 to {n_frames - 1}")
         limits = np.array([n_frames, *size])
@@ -100,11 +141,16 @@ class PointSet:
 def _sort_rows(
     rows: list[tuple[int, int, int]] | tuple[tuple[int, int, int], ...], objects: list[str] | tuple[str, ...]
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """(P, 3) rows in order, none of them twice, and their objects in that order."""
+    """(P, 3) rows in order, and their objects in that order."""
     order = sorted(range(len(rows)), key=lambda index: rows[index])
     coordinates = np.array([rows[index] for index in order], dtype=np.int64).reshape(-1, 3)
-    unique, counts = np.unique(coordinates, axis=0, return_counts=True)
-    if len(unique) < len(coordinates):
-        frame, y, x = unique[counts > 1][0]
-        raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
     return coordinates, tuple(objects[index] for index in order) if objects else ()
+
+
+def _refuse_twice(rows: list[list[int]], names: tuple[str, ...] = ()) -> None:
+    """Raise InputError where a sorted row stands twice, with the same name where there are names."""
+    seen = set()
+    for (frame, y, x), name in zip(rows, names or ("",) * len(rows), strict=True):
+        if (frame, y, x, name) in seen:
+            raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
+        seen.add((frame, y, x, name))

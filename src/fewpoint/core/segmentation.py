@@ -1,4 +1,4 @@
-"""The result: one mask a frame, with what it rests on."""
+"""The result: one mask a frame, or one an object and frame, with what it rests on."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorEstimate, PriorHistory
+from fewpoint.core.labels import LabelMap, ObjectLabel
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
@@ -38,8 +39,61 @@ class Segmentation:
         if not len(self.masks) == len(self.priors.mean) == len(self.names):
             raise InputError("masks, priors and names must have one entry a frame")
 
+    @property
+    def labels(self) -> LabelMap:
+        """The masks as a label map of one object without a name of its own."""
+        return LabelMap(self.masks.astype(np.uint8), (ObjectLabel("object"),), self.names, self.source)
+
     def save(self, folder: str | Path) -> Path:
         """Write masks, probabilities, priors and history to a new or empty folder, and return it."""
         from fewpoint.io.runs import save_segmentation  # the one import that points up: a method users look for
 
         return save_segmentation(self, Path(folder))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSegmentation:
+    """Masks of several objects, of which no two share a pixel.
+
+    objects: what they are called and drawn in. parts: the result for each of them, in the same order.
+    notes: what a user should know of how they share the frames, a sentence each.
+    """
+
+    objects: tuple[ObjectLabel, ...]
+    parts: tuple[Segmentation, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.parts or len(self.objects) != len(self.parts):
+            raise InputError(f"each object needs one result: {len(self.objects)} objects, {len(self.parts)} results")
+        if len({part.masks.shape for part in self.parts}) > 1:
+            raise InputError("the masks of all objects must have one shape")
+        if (np.sum([part.masks for part in self.parts], axis=0, dtype=np.uint8) > 1).any():
+            raise InputError("masks of several objects must not overlap; give each pixel to one of them")
+
+    def __getitem__(self, name: str) -> Segmentation:
+        """The result for the object of that name."""
+        for label, part in zip(self.objects, self.parts, strict=True):
+            if label.name == name:
+                return part
+        raise InputError(f"there is no object {name}; there are {', '.join(label.name for label in self.objects)}")
+
+    @property
+    def labels(self) -> LabelMap:
+        values = np.zeros(self.parts[0].masks.shape, np.uint8)
+        for number, part in enumerate(self.parts, start=1):
+            values[part.masks] = number
+        return LabelMap(values, self.objects, self.parts[0].names, self.parts[0].source)
+
+    @property
+    def source(self) -> Source | None:
+        return self.parts[0].source
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the label map and each object's probabilities, priors and history to a new or empty folder."""
+        from fewpoint.io.runs import save_segmentation  # see Segmentation.save
+
+        return save_segmentation(self, Path(folder))
+
+
+AnySegmentation = Segmentation | LabelledSegmentation

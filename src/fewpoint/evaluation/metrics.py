@@ -57,6 +57,16 @@ def score_masks(masks: np.ndarray, truth: np.ndarray) -> MaskScores:
     return MaskScores(Score.from_counts(hits.sum(), extra.sum(), missed.sum()), frames)
 
 
+def score_labels(labels: np.ndarray, truth: np.ndarray) -> dict[int, Score]:
+    """Score of each object over all frames, by its number; labels, truth: (T, H, W) integers, 0 for no object.
+
+    >>> {number: score.f1 for number, score in score_labels(np.array([[[1, 2]]]), np.array([[[1, 0]]])).items()}
+    {1: 1.0, 2: 0.0}
+    """
+    numbers = sorted(({*np.unique(labels).tolist(), *np.unique(truth).tolist()}) - {0})
+    return {number: score_masks(labels == number, truth == number).pooled for number in numbers}
+
+
 @dataclass(frozen=True)
 class AbsenceScore:
     """How clean masks are where there is nothing to find.

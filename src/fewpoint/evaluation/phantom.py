@@ -45,6 +45,54 @@ def make_phantom(n_frames: int = 24, size: tuple[int, int] = (96, 96), seed: int
     return Phantom(ImageSequence.from_array(frames), _click_each_frame(truth, rng), truth)
 
 
+OBJECT_GREYS = (0.55, 0.80, 0.16)
+QUARTERS = ((0, 0), (1, 1), (0, 1))  # of the frame, in which each object stays
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectsPhantom:
+    """A sequence of several moving objects, a point on each of them on every frame, and the truth.
+
+    labels: (T, H, W) uint8, 0 or the number of an object from 1, in the order of the points' object names.
+    """
+
+    sequence: ImageSequence
+    points: PointSet
+    labels: np.ndarray
+
+
+def make_objects(
+    n_frames: int = 24, size: tuple[int, int] = (96, 96), seed: int = 0, *, objects: int = 2
+) -> ObjectsPhantom:
+    """Paint two or three objects of unlike brightness, each in a quarter of the frame of its own; uint8, grey.
+
+    >>> make_objects(n_frames=2, size=(48, 40)).points.object_names
+    ('object 1', 'object 2')
+    """
+    if n_frames < 1 or min(size) < 32 or objects not in (2, 3):
+        raise InputError(
+            f"a phantom needs 2 or 3 objects on frames of 32 x 32 pixels or more, got {objects} on {n_frames} of "
+            f"{size[0]} x {size[1]}"
+        )
+    rng = np.random.default_rng(seed)
+    quarter = (size[0] // 2, size[1] // 2)
+    labels = np.zeros((n_frames, *size), np.uint8)
+    grey = _paint_tissue(labels.shape, rng)
+    rows, names = [], []
+    for number in range(1, objects + 1):
+        top, left = (place * side for place, side in zip(QUARTERS[number - 1], quarter, strict=True))
+        truth = np.zeros(labels.shape, bool)
+        truth[:, top : top + quarter[0], left : left + quarter[1]] = _move_object(n_frames, quarter, rng)
+        labels[truth] = number
+        painted = _paint_object(labels.shape, rng) + OBJECT_GREYS[number - 1] - OBJECT_GREY
+        grey = np.where(truth, painted, grey)
+        rows += _click_each_frame(truth, rng).coordinates.tolist()
+        names += [f"object {number}"] * n_frames
+    frames = _take_picture(grey, labels > 0, 1, rng)
+    points = PointSet.from_rows([tuple(row) for row in rows], objects=names)
+    return ObjectsPhantom(ImageSequence.from_array(frames), points, labels)
+
+
 def _move_object(n_frames: int, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """(T, H, W) bool: an ellipse with waves in its radius, on a smooth closed course, breathing as it goes."""
     time = np.linspace(0, 1, n_frames)[:, np.newaxis, np.newaxis]

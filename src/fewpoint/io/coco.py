@@ -5,26 +5,32 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.labels import LabelMap, ObjectLabel
 from fewpoint.io.atomic import write_text
 
 BITS, CONTINUES, FIRST_LETTER = 5, 0x20, 48
-OBJECT = 1
 
 
-def write_coco(segmentation: Segmentation, path: Path) -> None:
-    """Write one image a frame and one annotation for each frame that shows the object."""
-    height, width = segmentation.masks.shape[1:]
+def write_coco(labels: LabelMap, path: Path) -> None:
+    """Write one image a frame, one category an object, and one annotation for each frame that shows an object."""
+    n_frames, height, width = labels.values.shape
     images = [
         {"id": index + 1, "file_name": name, "height": height, "width": width}
-        for index, name in enumerate(segmentation.names)
+        for index, name in enumerate(labels.names)
     ]
-    annotations = [_annotate(index, mask) for index, mask in enumerate(segmentation.masks) if mask.any()]
+    numbers = range(1, len(labels.objects) + 1)
+    annotations = [
+        _annotate((number - 1) * n_frames + index, index, number, mask)
+        for number in numbers
+        for index, mask in enumerate(labels.mask(number))
+        if mask.any()
+    ]
+    what = "one object" if len(labels.objects) == 1 else f"{len(labels.objects)} objects"
     content = {
-        "info": {"description": "masks of one object by fewpoint"},
+        "info": {"description": f"masks of {what} by fewpoint"},
         "images": images,
         "annotations": annotations,
-        "categories": [{"id": OBJECT, "name": "object", "supercategory": "object"}],
+        "categories": [_describe_category(number, labels.objects[number - 1]) for number in numbers],
     }
     write_text(path, json.dumps(content, ensure_ascii=False) + "\n")
 
@@ -56,13 +62,17 @@ def _write_number(number: int) -> str:
     return "".join(letters)
 
 
-def _annotate(index: int, mask: np.ndarray) -> dict:
+def _describe_category(number: int, label: ObjectLabel) -> dict:
+    return {"id": number, "name": label.name, "supercategory": "object", "color": list(label.colour)}
+
+
+def _annotate(place: int, index: int, number: int, mask: np.ndarray) -> dict:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     box = [columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1]
     return {
-        "id": index + 1,
+        "id": place + 1,
         "image_id": index + 1,
-        "category_id": OBJECT,
+        "category_id": number,
         "segmentation": {"size": list(mask.shape), "counts": encode_mask(mask)},
         "area": int(mask.sum()),
         "bbox": [int(number) for number in box],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewpoint import __version__
-from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.labels import LabelMap, ObjectLabel
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_file_atomically
@@ -23,14 +23,14 @@ NEEDED = ("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUI
 SERIES_NUMBER = 900  # behind the images, where viewers list derived series
 
 
-def write_dicom_seg(segmentation: Segmentation, path: Path) -> None:
-    """Write a binary segmentation of one segment; the series it was read from must still be where it was."""
-    source = segmentation.source
+def write_dicom_seg(labels: LabelMap, path: Path) -> None:
+    """Write a binary segmentation of one segment an object; the series must still be where it was."""
+    source = labels.source
     _check_source(source)
-    stored = segmentation.masks
+    stored = labels.values
     if source.geometry is not None:
-        stored = source.geometry.to_stored(segmentation.masks).transpose(2, 1, 0)
-    dataset = _build(_find_slices(source, stored.shape), stored)
+        stored = source.geometry.to_stored(labels.values).transpose(2, 1, 0)
+    dataset = _build(_find_slices(source, stored.shape), stored, labels.objects)
     write_file_atomically(path, dataset.save_as)
 
 
@@ -38,9 +38,9 @@ def check_dicom_seg(source: Source | None) -> None:
     """Raise InputError where a DICOM SEG could not be written, by making one of a single pixel."""
     _check_source(source)
     slices = collect_series(Path(source.path)).slices
-    stored = np.zeros((len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns)), bool)
-    stored[0, 0, 0] = True
-    _build(slices, stored)
+    stored = np.zeros((len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns)), np.uint8)
+    stored[0, 0, 0] = 1
+    _build(slices, stored, (ObjectLabel("object"),))
 
 
 def _check_source(source: Source | None) -> None:
@@ -64,8 +64,8 @@ def _find_slices(source: Source, expected: tuple[int, int, int]) -> tuple[Slice,
     return slices
 
 
-def _build(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
-    """The segmentation of (K, J, I) masks in the order of the slices."""
+def _build(slices: tuple[Slice, ...], stored: np.ndarray, objects: tuple[ObjectLabel, ...]) -> "Dataset":
+    """The segmentation of a (K, J, I) label map in the order of the slices."""
     blank = [name for name in NEEDED if not slices[0].header.get(name)]
     if blank:
         raise InputError(
@@ -74,13 +74,13 @@ def _build(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # highdicom warns of what the input's headers leave out
-            return _assemble(slices, stored)
+            return _assemble(slices, stored, objects)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"the headers of the series allow no DICOM SEG: {reason}; choose another --format") from error
 
 
-def _assemble(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
+def _assemble(slices: tuple[Slice, ...], stored: np.ndarray, objects: tuple[ObjectLabel, ...]) -> "Dataset":
     from highdicom.seg import Segmentation as SegImage
     from highdicom.seg import SegmentationTypeValues
     from pydicom.uid import generate_uid
@@ -88,16 +88,16 @@ def _assemble(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
     headers = list({id(piece.header): piece.header for piece in slices}.values())
     if len(headers) == 1:  # frames of one file are given in the order of the file
         stored = stored[np.argsort([piece.index for piece in slices])]
-    fingerprint = hashlib.sha256(np.packbits(stored).tobytes()).hexdigest()
+    fingerprint = hashlib.sha256(_pack(stored, len(objects))).hexdigest()
     series, instance = (
         generate_uid(entropy_srcs=[str(headers[0].SeriesInstanceUID), fingerprint, what])
         for what in ("series", "instance")
     )
     return SegImage(
         source_images=headers,
-        pixel_array=stored.astype(np.uint8),
+        pixel_array=stored,
         segmentation_type=SegmentationTypeValues.BINARY,
-        segment_descriptions=[_describe_segment()],
+        segment_descriptions=[_describe_segment(number, label) for number, label in enumerate(objects, start=1)],
         series_instance_uid=series,
         series_number=SERIES_NUMBER,
         sop_instance_uid=instance,
@@ -110,18 +110,31 @@ def _assemble(slices: tuple[Slice, ...], stored: np.ndarray) -> "Dataset":
     )
 
 
-def _describe_segment() -> "SegmentDescription":
+def _pack(stored: np.ndarray, objects: int) -> bytes:
+    return np.packbits(stored > 0).tobytes() if objects == 1 else stored.tobytes()
+
+
+def _describe_segment(number: int, label: ObjectLabel) -> "SegmentDescription":
     from highdicom import AlgorithmIdentificationSequence
+    from highdicom.color import CIELabColor
     from highdicom.seg import SegmentAlgorithmTypeValues, SegmentDescription
     from pydicom.sr.codedict import codes
 
     return SegmentDescription(
-        segment_number=1,
-        segment_label="object",
+        segment_number=number,
+        segment_label=label.name[:64],  # as long as DICOM allows
         segmented_property_category=codes.SCT.Tissue,
         segmented_property_type=codes.SCT.Tissue,
         algorithm_type=SegmentAlgorithmTypeValues.SEMIAUTOMATIC,
         algorithm_identification=AlgorithmIdentificationSequence(
             name="fewpoint", family=codes.DCM.ArtificialIntelligence, version=__version__
         ),
+        display_color=CIELabColor(*_to_lab(label.colour)),
     )
+
+
+def _to_lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:
+    from skimage.color import rgb2lab
+
+    lightness, a, b = rgb2lab(np.array(colour) / 255).tolist()
+    return lightness, a, b

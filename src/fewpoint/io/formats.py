@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.segmentation import AnySegmentation, Segmentation
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 from fewpoint.io import video, zarr_images
@@ -14,7 +14,7 @@ from fewpoint.io.coco import write_coco
 from fewpoint.io.dicom_seg import check_dicom_seg, write_dicom_seg
 from fewpoint.io.extras import need
 from fewpoint.io.itk import write_meta
-from fewpoint.io.masks import MASKS_FOLDER, write_masks
+from fewpoint.io.masks import MASKS_FOLDER, write_labels, write_masks
 from fewpoint.io.nifti import write_nifti
 from fewpoint.io.nrrd import write_nrrd
 from fewpoint.io.tiff import write_tiff
@@ -28,7 +28,7 @@ PROBABILITIES = "probabilities"
 class GridFormat:
     """A format that holds any values in the grid of the input.
 
-    mask_value: what a pixel of the object is written as.
+    mask_value: what a pixel of the object is written as where there is one; of several each has its number.
     """
 
     suffix: str
@@ -61,23 +61,30 @@ def choose_format(source: Source | None) -> str:
     return "png" if source.format == "dicom" and is_film else OWN.get(source.format, "png")
 
 
-def write_in_format(segmentation: Segmentation, name: str, folder: Path) -> Path:
-    """Write the masks into a folder in a format of FILES; returns the file."""
-    path = folder / FILES[name]
-    if name in GRIDS:
-        values = segmentation.masks.astype(np.uint8) * np.uint8(GRIDS[name].mask_value)
-        GRIDS[name].write(values, segmentation.source, path)
+def write_in_format(result: AnySegmentation, name: str, folder: Path) -> Path:
+    """Write the masks into a folder in a format of FILES; returns the file.
+
+    Several objects are numbered in the order of their names, 0 being none.
+    """
+    path, labels = folder / FILES[name], result.labels
+    if name == "zarr" and len(labels.objects) > 1:
+        zarr_images.write_zarr(labels.values, labels.source, path, labels.objects)
+    elif name in GRIDS:
+        factor = GRIDS[name].mask_value if len(labels.objects) == 1 else 1
+        GRIDS[name].write(labels.values * np.uint8(factor), labels.source, path)
+    elif name == "png" and len(labels.objects) > 1:
+        write_labels(labels, path)
     elif name == "png":
-        write_masks(segmentation.masks, segmentation.names, path)
+        write_masks(labels.values > 0, labels.names, path)
     else:
-        {"dicom-seg": write_dicom_seg, "coco": write_coco}[name](segmentation, path)
+        {"dicom-seg": write_dicom_seg, "coco": write_coco}[name](labels, path)
     return path
 
 
-def write_probabilities(segmentation: Segmentation, name: str, folder: Path) -> Path:
+def write_probabilities(segmentation: Segmentation, name: str, folder: Path, stem: str = PROBABILITIES) -> Path:
     """Write the probabilities as 32-bit floats in the grid of the input; formats for masks alone are refused."""
     check_holds_probabilities(name)
-    path = folder / (PROBABILITIES + GRIDS[name].suffix)
+    path = folder / (stem + GRIDS[name].suffix)
     GRIDS[name].write(segmentation.probabilities.values.astype(np.float32), segmentation.source, path)
     return path
 
@@ -92,7 +99,8 @@ def check_holds_probabilities(name: str) -> None:
 class Outputs:
     """What a result is written as.
 
-    formats: names of FILES, or "auto" for the input's own. probabilities: also in the same grid.
+    formats: names of FILES, or "auto" for the input's own. probabilities: also in the same grid; of several objects a
+    file each, with its number in the name.
     film: also every frame with the outline of its mask, which a higher layer draws.
     """
 
@@ -125,10 +133,20 @@ class Outputs:
         if self.probabilities and not any(name in GRIDS for name in names):
             check_holds_probabilities(names[0])
 
-    def write(self, segmentation: Segmentation, folder: Path) -> tuple[Path, ...]:
+    def write(self, result: AnySegmentation, folder: Path) -> tuple[Path, ...]:
         """Write all but the film into a folder; returns the files."""
-        names = self.resolve(segmentation.source)
-        written = [write_in_format(segmentation, name, folder) for name in names]
+        names = self.resolve(result.source)
+        written = [write_in_format(result, name, folder) for name in names]
         if self.probabilities:
-            written += [write_probabilities(segmentation, name, folder) for name in names if name in GRIDS]
+            parts = _name_probabilities(result).items()
+            written += [
+                write_probabilities(part, name, folder, stem) for name in names if name in GRIDS for stem, part in parts
+            ]
         return tuple(written)
+
+
+def _name_probabilities(result: AnySegmentation) -> dict[str, Segmentation]:
+    """Results by the stem of the file that holds their probabilities."""
+    if isinstance(result, Segmentation):
+        return {PROBABILITIES: result}
+    return {f"{PROBABILITIES}-{number}": part for number, part in enumerate(result.parts, start=1)}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fewpoint.core.labels import LabelMap
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
 from fewpoint.io.stacks import read_stack
@@ -34,18 +35,46 @@ def read_mask_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, np
     return _to_masks(one), _to_masks(other)
 
 
+def read_label_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """Read two (T, H, W) int64 label maps in the same place, whole numbers with 0 for no object."""
+    masks = Path(masks)
+    # The pictures of a run show colours; its arrays hold the numbers.
+    is_pictures = (masks / MASKS_FOLDER).is_dir() and (masks / RESULT_FILE).is_file()
+    one, other = _read_stack(masks / RESULT_FILE if is_pictures else masks, "auto"), _read_stack(truth, "auto")
+    if not is_same_place(one.geometry, other.geometry):
+        raise InputError(f"two volumes must lie in the same place, {masks} and {truth} do not; resample one of them")
+    return _to_labels(one, masks), _to_labels(other, truth)
+
+
+def _to_labels(stack: Stack, path: str | Path) -> np.ndarray:
+    values = stack.frames[..., 0]
+    if stack.frames.shape[-1] != 1 or not (values == np.floor(values)).all() or values.min() < 0:
+        raise InputError(f"{path} must hold whole numbers of 0 or more, one channel, for --objects; got others")
+    return values.astype(np.int64)
+
+
 def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None:
     """Write (T, H, W) bool masks as `<name>.png` with pixels 0 and 255.
 
     The folder appears under its name only when it is complete; an earlier one that holds nothing but PNG files is
     replaced.
     """
-    _check_names(names, len(masks))
+    _write_pictures(masks.astype(np.uint8) * np.uint8(255), names, folder)
+
+
+def write_labels(labels: LabelMap, folder: Path) -> None:
+    """Write a label map as `<name>.png` whose pixels are the objects' numbers, shown in their colours by a palette."""
+    palette = [0, 0, 0, *(part for label in labels.objects for part in label.colour)]
+    _write_pictures(labels.values, labels.names, folder, palette)
+
+
+def _write_pictures(values: np.ndarray, names: tuple[str, ...], folder: Path, palette: list[int] | None = None) -> None:
+    _check_names(names, len(values))
     _refuse_foreign(folder)
 
     def fill(temporary: Path) -> None:
-        for name, mask in zip(names, masks, strict=True):
-            data = _encode_mask(mask)
+        for name, picture in zip(names, values, strict=True):
+            data = _encode(picture, palette)
             write_new(temporary / f"{name}.png", lambda stream, data=data: stream.write(data))
 
     replace_folder(folder, fill)
@@ -59,11 +88,14 @@ def _to_masks(stack: Stack) -> np.ndarray:
     return (stack.frames != 0).any(axis=-1)
 
 
-def _encode_mask(mask: np.ndarray) -> bytes:
+def _encode(values: np.ndarray, palette: list[int] | None) -> bytes:
     from PIL import Image
 
     stream = BytesIO()
-    Image.fromarray(mask.astype(np.uint8) * np.uint8(255)).save(stream, "PNG")
+    image = Image.fromarray(values)
+    if palette is not None:
+        image.putpalette(palette)
+    image.save(stream, "PNG")
     return stream.getvalue()
 
 

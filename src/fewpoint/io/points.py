@@ -11,7 +11,8 @@ Told apart by what is in them:
     .fewpoint                    a project of the annotator
 
 The first four take two further columns: `object`, the name of what was clicked on, and `label`, 1 or positive for a
-point on the object, 0 or negative for one where the object is not.
+point on the object, 0 or negative for one where the object is not. `absent` or a negative with a name concerns that
+object alone, without one all of them.
 """
 
 import csv
@@ -69,16 +70,21 @@ class Clicks:
     def add(self, row: tuple[int, int, int], name: str, positive: bool) -> None:
         (self.positive if positive else self.negative).append((row, name))
 
-    def as_points(self, absent: list[int]) -> PointSet:
-        """All of them, with names where any has one."""
+    def as_points(self, absent: list[tuple[int, str]]) -> PointSet:
+        """All of them, with names where any has one.
+
+        absent: frames with the object that is not there, "" for all of them.
+        """
         kinds = [[list(column) for column in zip(*pairs, strict=True)] for pairs in (self.positive, self.negative)]
         (rows, names), (negatives, others) = (columns or [[], []] for columns in kinds)
         named = any([*names, *others])
-        return PointSet.from_rows(rows, absent, names if named else [], negatives, others if named else [])
+        everything = [frame for frame, name in absent if not name]
+        single = [mark for mark in absent if mark[1]]
+        return PointSet.from_rows(rows, everything, names if named else [], negatives, others if named else [], single)
 
 
 def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
-    """Read the points on one object, and those where it is not, and check that they lie inside the sequence.
+    """Read the points on one object or several, and those where it is not, and check that they lie inside the sequence.
 
     path: a file of any kind above, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
     """
@@ -113,14 +119,17 @@ def write_points(points: PointSet, path: Path) -> None:
             [*row, *[label] * labelled, *[name] * named] for row, name in zip(rows.tolist(), names, strict=True)
         )
     writer.writerows([frame, ABSENT] for frame in points.absent)
+    writer.writerows([frame, ABSENT, "", *[""] * labelled, name] for frame, name in points.absent_of)
     write_text(path, stream.getvalue())
 
 
 def hash_points(points: PointSet) -> str:
-    """SHA-256 (hex) of the points, absent frames and negatives."""
+    """SHA-256 (hex) of the points, absent frames and negatives, and of the objects' names where there are several."""
     values: tuple = (points.coordinates.tolist(), points.absent)
     if len(points.negatives):
         values = (*values, points.negatives.tolist())
+    if len(points.object_names) > 1:
+        values = (*values, points.objects, points.negative_objects, points.absent_of)
     return hashlib.sha256(repr(values).encode()).hexdigest()
 
 
@@ -224,7 +233,7 @@ def _parse_pixels(table: Table) -> PointSet:
         frame = _parse_frame(record["frame"], line)
         others = {axis: record[axis] for axis in "yx"}
         if _is_absent(others, line):
-            absent.append(frame)
+            absent.append((frame, "".join(table.objects[place : place + 1])))
         else:
             row = (frame, *(_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx"))
             clicks.add(row, "".join(table.objects[place : place + 1]), table.positive[place])
@@ -238,7 +247,7 @@ def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
     marks, absent = [], []
     for place, (line, record) in enumerate(table.records):
         if _is_absent({axis: record[axis] for axis in VOXEL_COLUMNS if axis != sliced}, line):
-            absent.append(_parse_frame(record[sliced], line))
+            absent.append((_parse_frame(record[sliced], line), "".join(table.objects[place : place + 1])))
         else:
             indices = tuple(_parse_number(record[axis], axis, line) for axis in VOXEL_COLUMNS)
             name = "".join(table.objects[place : place + 1])
@@ -262,7 +271,7 @@ def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
 
 
 def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> PointSet:
-    """Millimetres to the nearest voxel; marks of one kind that share one are one point."""
+    """Millimetres to the nearest voxel; marks of one kind on one object that share a voxel are one point."""
     geometry = _need_geometry(geometry, "millimetres")
     positions = np.array([mark.position for mark in marks]).reshape(-1, 3)
     if system == "lps":
@@ -270,12 +279,13 @@ def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> P
     voxels = geometry.to_voxels(positions)
     if not (np.abs(voxels) < LARGEST_COORDINATE).all():
         raise InputError("millimetres must be finite numbers within the volume, got others; correct them")
-    kinds = np.array([mark.positive for mark in marks], np.float64).reshape(-1, 1)
-    _, first = np.unique(np.hstack([np.floor(voxels + 0.5), kinds]), axis=0, return_index=True)
+    voxels_of = np.floor(voxels + 0.5).tolist()
+    keys = [(*voxel, mark.positive, mark.object) for voxel, mark in zip(voxels_of, marks, strict=True)]
+    first = [keys.index(key) for key in sorted(set(keys))]
     return _place_voxels([marks[index] for index in first], voxels[first], geometry, [])
 
 
-def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[int]) -> PointSet:
+def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[tuple[int, str]]) -> PointSet:
     """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error tells the mark that lies outside."""
     clicks = Clicks()
     for mark, voxel in zip(marks, voxels.tolist(), strict=True):

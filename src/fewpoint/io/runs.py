@@ -19,8 +19,10 @@ import numpy as np
 
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorHistory
+from fewpoint.core.labels import ObjectLabel
 from fewpoint.core.probabilities import ProbabilityMaps
-from fewpoint.core.segmentation import Segmentation
+from fewpoint.core.segmentation import AnySegmentation, LabelledSegmentation, Segmentation
+from fewpoint.core.source import Source
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
 from fewpoint.io.decoding import load_array
@@ -189,7 +191,7 @@ def discard_other_run(path: Path, identity: RunIdentity) -> None:
         lock.release()
 
 
-def save_segmentation(segmentation: Segmentation, folder: Path) -> Path:
+def save_segmentation(segmentation: AnySegmentation, folder: Path) -> Path:
     """Write a result into a new or empty folder; where that fails, the folder is left empty."""
     if _list_entries(folder):
         raise RunConflictError(f"{folder} must be new or empty, it holds files; give another folder")
@@ -204,28 +206,47 @@ def save_segmentation(segmentation: Segmentation, folder: Path) -> Path:
     return folder
 
 
-def write_result(segmentation: Segmentation, folder: Path, outputs: Outputs = Outputs()) -> None:
-    """Write masks, probabilities, priors and history into a folder, replacing those of an earlier write."""
+def write_result(segmentation: AnySegmentation, folder: Path, outputs: Outputs = Outputs()) -> None:
+    """Write masks, probabilities, priors and history into a folder, replacing those of an earlier write.
+
+    Of several objects, probabilities are (K, T, H, W), masks a label map, and priors and history one file each.
+    """
+    several = isinstance(segmentation, LabelledSegmentation)
+    parts = segmentation.parts if several else (segmentation,)
+    probabilities = [part.probabilities.values.astype(np.float16) for part in parts]
     arrays = {
-        "probabilities": segmentation.probabilities.values.astype(np.float16),
-        "masks": segmentation.masks,
-        "names": np.array(segmentation.names),
+        "probabilities": np.stack(probabilities) if several else probabilities[0],
+        "masks": segmentation.labels.values if several else segmentation.masks,
+        "names": np.array(parts[0].names),
     }
     write_arrays(folder / RESULT_FILE, arrays)
-    write_priors(segmentation.priors, folder / PRIORS_FILE)
-    write_history(segmentation.history, folder / HISTORY_FILE)
+    for number, part in enumerate(parts, start=1):
+        write_priors(part.priors, folder / _numbered(PRIORS_FILE, number if several else 0))
+        write_history(part.history, folder / _numbered(HISTORY_FILE, number if several else 0))
     if segmentation.source is not None:
         write_source(segmentation.source, folder / SOURCE_FILE)
     outputs.write(segmentation, folder)
 
 
-def load_result(folder: str | Path) -> Segmentation:
+def _numbered(name: str, number: int) -> str:
+    """The file of one of several objects; 0 where there is one.
+
+    >>> _numbered("priors.csv", 2)
+    'priors-2.csv'
+    """
+    path = Path(name)
+    return f"{path.stem}-{number}{path.suffix}" if number else name
+
+
+def load_result(folder: str | Path) -> AnySegmentation:
     """Read back what write_result wrote, but for the course of training."""
     folder = Path(folder)
     manifest = read_finished(folder)
     file = folder / RESULT_FILE
     masks, names = (load_array(file, key) for key in ("masks", "names"))
     source = read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
+    if "objects" in manifest["result"]:
+        return _load_objects(folder, manifest["result"], masks, tuple(names.tolist()), source)
     return Segmentation(
         masks,
         load_probabilities(folder),
@@ -235,6 +256,27 @@ def load_result(folder: str | Path) -> Segmentation:
         tuple(names.tolist()),
         source,
     )
+
+
+def _load_objects(
+    folder: Path, result: dict[str, Any], values: np.ndarray, names: tuple[str, ...], source: Source | None
+) -> LabelledSegmentation:
+    described = result["objects"]
+    maps = load_array(folder / RESULT_FILE, "probabilities")
+    parts = tuple(
+        Segmentation(
+            values == number,
+            ProbabilityMaps(maps[number - 1]),
+            read_priors(folder / _numbered(PRIORS_FILE, number)),
+            PriorHistory.empty(len(values)),
+            AreaBound(each["bound"], each["bound_origin"]),
+            names,
+            source,
+        )
+        for number, each in enumerate(described, start=1)
+    )
+    objects = tuple(ObjectLabel(each["name"], tuple(each["colour"])) for each in described)
+    return LabelledSegmentation(objects, parts, tuple(result["notes"]))
 
 
 def read_finished(folder: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewpoint.core.geometry import Geometry
+from fewpoint.core.labels import ObjectLabel
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import replace_folder
@@ -42,8 +43,11 @@ def read_zarr(path: Path) -> Volume:
     return Volume(frames.transpose(2, 1, 0, 3), geometry, FORMAT, stacked=True)
 
 
-def write_zarr(values: np.ndarray, source: Source | None, path: Path) -> None:
-    """Write (T, H, W) uint8 or float32 as one level of OME-Zarr 0.4, in the order and with the spacing of the input."""
+def write_zarr(values: np.ndarray, source: Source | None, path: Path, objects: tuple[ObjectLabel, ...] = ()) -> None:
+    """Write (T, H, W) uint8 or float32 as one level of OME-Zarr 0.4, in the order and with the spacing of the input.
+
+    objects: makes it a label image, in which each number has a name and a colour.
+    """
     zarr = need("zarr", EXTRA)
     geometry = None if source is None else source.geometry
     pages = values if geometry is None else geometry.to_stored(values).transpose(2, 1, 0)
@@ -52,8 +56,19 @@ def write_zarr(values: np.ndarray, source: Source | None, path: Path) -> None:
         group = zarr.open_group(str(folder), mode="w", zarr_format=2)
         group.create_array("0", data=np.ascontiguousarray(pages), chunks=(1, *pages.shape[1:]))
         group.attrs["multiscales"] = [_describe_image(geometry)]
+        if objects:
+            group.attrs["image-label"] = _describe_labels(objects)
 
     replace_folder(path, fill)
+
+
+def _describe_labels(objects: tuple[ObjectLabel, ...]) -> dict:
+    numbered = list(enumerate(objects, start=1))
+    return {
+        "version": "0.4",
+        "colors": [{"label-value": number, "rgba": [*label.colour, 255]} for number, label in numbered],
+        "properties": [{"label-value": number, "name": label.name} for number, label in numbered],
+    }
 
 
 def _describe_image(geometry: Geometry | None) -> dict:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fewpoint.core import EpochRecord
+from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
@@ -35,6 +36,22 @@ def load_learning(learning: Learning, path: Path, owner: str = "") -> None:
     learning.trainer.load_state_dict(payload["trainer"])
     learning.progress = _unpack(payload["progress"])
     learning.remembered = payload["remembered"]
+
+
+def save_joint(learning: JointLearning, file: BinaryIO, owner: str) -> None:
+    """The same for several objects: one trainer, and how far each object has come."""
+    courses = [{"progress": _pack(each.progress), "remembered": each.remembered} for each in learning.courses]
+    torch.save({"owner": owner, "trainer": learning.trainer.state_dict(), "courses": courses}, file)
+
+
+def load_joint(learning: JointLearning, path: Path, owner: str) -> None:
+    """What save_joint wrote; a file of another owner is passed over."""
+    payload = torch.load(path, map_location="cpu", weights_only=True)
+    if payload["owner"] != owner:
+        return
+    learning.trainer.load_state_dict(payload["trainer"])
+    for course, stored in zip(learning.courses, payload["courses"], strict=True):
+        course.progress, course.remembered = _unpack(stored["progress"]), stored["remembered"]
 
 
 def _pack(progress: Progress) -> dict:

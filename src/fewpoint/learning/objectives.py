@@ -1,4 +1,4 @@
-"""What a training step descends: the PU risk of the points, or the distance to a round's targets."""
+"""What a training step descends: the PU risk of the points, or the distance to a round's targets; of all objects."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -60,3 +60,24 @@ class TargetObjective:
             share * (1 - target) * binary_cross_entropy_with_logits(logits, torch.zeros_like(logits), reduction="none")
         ).sum()
         return Risk(positive + negative, positive, negative, torch.zeros_like(positive, dtype=torch.bool))
+
+
+@dataclass(frozen=True, eq=False)
+class JointObjective:
+    """One objective an object, for a network with a logit for each: (B, K, h, w) logits and (B, K) priors.
+
+    The risk has one entry an object; a step descends their sum.
+    """
+
+    objectives: tuple[Objective, ...]
+
+    @property
+    def maps(self) -> tuple[Tensor, ...]:
+        return tuple(each for objective in self.objectives for each in objective.maps)
+
+    def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk:
+        risks, left = [], iter(maps)
+        for number, objective in enumerate(self.objectives):
+            own = [next(left) for _ in objective.maps]
+            risks.append(objective(logits[:, number], labels, own, index, priors[:, number]))
+        return Risk(*(torch.stack(values) for values in zip(*risks, strict=True)))

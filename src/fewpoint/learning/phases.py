@@ -116,6 +116,7 @@ class Learning:
     """A trainer with the progress it made and the state remembered from the start of the stopping window.
 
     seen: (T, h, w) logits of the last observation, where it was exact and the weights are still those observed.
+    number: which of the trainer's objects it learns; see JointLearning where there are several.
     """
 
     trainer: Trainer
@@ -124,15 +125,24 @@ class Learning:
     progress: Progress
     remembered: dict | None = None
     seen: Tensor | None = None
+    number: int = 0
 
     @classmethod
-    def start(cls, trainer: Trainer, bound: AreaBound, schedule: Schedule) -> "Learning":
+    def start(cls, trainer: Trainer, bound: AreaBound, schedule: Schedule, number: int = 0) -> "Learning":
         n_frames = trainer.samples.n_frames
         state = initial_state(n_frames, bound, schedule.priors)
         progress = Progress(DONE, 0, state, state.mean, StopState(), 0, (), ())
-        learning = cls(trainer, bound, schedule, progress)
+        learning = cls(trainer, bound, schedule, progress, number=number)
         learning._enter(WARM_UP)
         return learning
+
+    @property
+    def samples(self) -> SampleSet:
+        return (self.trainer.samples, *self.trainer.others)[self.number]
+
+    @property
+    def done(self) -> bool:
+        return self.progress.phase == DONE
 
     def show_priors(self, priors: np.ndarray) -> None:
         """Record these (T,) priors from now on, where the objective has its own and does not use them."""
@@ -140,13 +150,9 @@ class Learning:
 
     def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
         """Learn to the end, telling the listener and saving after each epoch."""
-        while not self.over:
+        while not self.done:
             self.tell(self.run_epoch(listener), listener)
             save(self)
-
-    @property
-    def over(self) -> bool:
-        return self.progress.phase == DONE
 
     def tell(self, predicted: EpochPredicted | None, listener: Listener) -> None:
         """Tell of the epoch just over, and of what was seen after it."""
@@ -159,20 +165,24 @@ class Learning:
     def run_epoch(self, listener: Listener = ignore) -> EpochPredicted | None:
         """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
         progress = self.progress
-        priors = torch.from_numpy(self._usable(progress.priors)).float()
-        rates = self._rates()
+        priors = torch.from_numpy(self.usable_priors()).float()
+        rates = self.rates()
 
         def tell(steps: int) -> None:
             listener(StepsTaken(progress.epoch + 1, steps, len(rates), self.schedule.most_epochs))
 
         self.seen = None
         means = self.trainer.run_epoch(priors, rates, tell)
-        self._refuse_divergence(means)
-        observation = self._observe()
+        self.refuse_divergence(means)
+        return self.take_in(means, self._observe())
+
+    def take_in(self, means: StepMeans, observation: Observation) -> EpochPredicted | None:
+        """Record an epoch that was trained, take the steps of the phase, and return what was seen."""
+        phase = self.progress.phase
         self._append(means, observation)
-        if progress.phase == ESTIMATION:
+        if phase == ESTIMATION:
             self._estimate(observation)
-        priors = self._usable(self.progress.priors if progress.phase == ESTIMATION else observation.share)
+        priors = self._usable(self.progress.priors if phase == ESTIMATION else observation.share)
         self._advance()
         if observation.probabilities is None:
             return None
@@ -186,7 +196,7 @@ class Learning:
 
     def priors(self) -> PriorEstimate:
         """The estimate for the user: the filter's where it ran, the prediction's own share otherwise."""
-        samples = self.trainer.samples
+        samples = self.samples
         observed = self.progress.rows[-1][1] if self.progress.rows else self.progress.priors
         if self.schedule.phases.estimation_epochs:
             return estimate_from(self.progress.state, observed, samples.absent, self.bound)
@@ -195,10 +205,14 @@ class Learning:
         absent = samples.absent
         return PriorEstimate(np.where(absent, 0.0, share), np.where(absent, 0.0, deviation), observed)
 
-    def _usable(self, priors: np.ndarray) -> np.ndarray:
-        return np.where(self.trainer.samples.absent, 0.0, priors)
+    def usable_priors(self) -> np.ndarray:
+        """(T,) the priors of the coming epoch, 0 on frames marked absent."""
+        return self._usable(self.progress.priors)
 
-    def _rates(self) -> list[float]:
+    def _usable(self, priors: np.ndarray) -> np.ndarray:
+        return np.where(self.samples.absent, 0.0, priors)
+
+    def rates(self) -> list[float]:
         """The learning rate of each step of the coming epoch."""
         phases, steps = self.schedule.phases, self.trainer.steps_per_epoch
         rates = {WARM_UP: phases.warmup_rate, ESTIMATION: phases.estimation_rate, FINAL: phases.final_rate}
@@ -210,22 +224,25 @@ class Learning:
 
     def _observe(self) -> Observation:
         """What the network says after the epoch just trained, where the schedule wants to know."""
-        progress, schedule = self.progress, self.schedule
-        if not schedule.observes(progress.phase, progress.phase_epoch + 1):
+        if not self.observes():
             return Observation.none(self.trainer.samples.n_frames)
-        exact = self._counts()
-        observation = observe(self.trainer, schedule.priors.gamma, exact)
+        exact = self.counts()
+        observation = observe(self.trainer, self.schedule.priors.gamma, exact)
         self.seen = observation.logits if exact else None
         return observation
 
-    def _counts(self) -> bool:
+    def observes(self) -> bool:
+        """Whether the network is looked at after the coming epoch."""
+        return self.schedule.observes(self.progress.phase, self.progress.phase_epoch + 1)
+
+    def counts(self) -> bool:
         """Whether the coming observation decides something: in the estimation, and after the very last epoch."""
         progress, phases = self.progress, self.schedule.phases
         left = {WARM_UP: phases.estimation_epochs + phases.final_epochs, FINAL: 0}.get(progress.phase, 1)
         epochs = {WARM_UP: phases.warmup_epochs, FINAL: phases.final_epochs}.get(progress.phase, 0)
         return progress.phase == ESTIMATION or (left == 0 and progress.phase_epoch + 1 == epochs)
 
-    def _refuse_divergence(self, means: StepMeans) -> None:
+    def refuse_divergence(self, means: StepMeans) -> None:
         """Raise before the epoch counts, so that the last checkpoint is of a sound network."""
         if not (math.isfinite(means.loss) and self.trainer.is_finite()):
             phase, epoch = self.progress.phase, self.progress.epoch + 1
@@ -285,7 +302,9 @@ class Learning:
             self._remember()
 
     def _remember(self) -> None:
-        weights = {name: value.clone() for name, value in self.trainer.network.state_dict().items()}
+        # The weights of a network that learns other objects too cannot go back for one of them.
+        kept = {} if self.trainer.others else self.trainer.network.state_dict()
+        weights = {name: value.clone() for name, value in kept.items()}
         state = self.progress.state
         self.remembered = {
             "weights": weights,
@@ -310,7 +329,8 @@ class Learning:
 
     def _return_to_remembered(self) -> None:
         remembered, self.seen = self.remembered, None
-        self.trainer.network.load_state_dict(remembered["weights"])
+        if remembered["weights"]:
+            self.trainer.network.load_state_dict(remembered["weights"])
         state = Gaussian(remembered["mean"].numpy(), remembered["covariance"].numpy())
         self.progress = replace(self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"]))
         self.remembered = None
@@ -321,7 +341,7 @@ class Learning:
         following = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
         while phase != DONE and self.schedule.epochs_of(phase) == 0:
             phase = following[phase]
-        constant = np.full(self.trainer.samples.n_frames, self.bound.fraction * phases.warmup_prior)
+        constant = np.full(self.samples.n_frames, self.bound.fraction * phases.warmup_prior)
         estimated = phases.estimation_epochs > 0
         priors = constant if phase == WARM_UP or not estimated else self.progress.state.mean
         self.progress = replace(self.progress, phase=phase, phase_epoch=0, priors=priors)
@@ -344,7 +364,7 @@ def learn_side_by_side(
         return
     threads = torch.get_num_threads()
     with ThreadPoolExecutor(len(learnings), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
-        while going := [number for number, each in enumerate(learnings) if not each.over]:
+        while going := [number for number, each in enumerate(learnings) if not each.done]:
             told = [listeners[number] if number == going[0] else ignore for number in going]
             seen = list(pool.map(Learning.run_epoch, [learnings[number] for number in going], told))
             for number, predicted in zip(going, seen, strict=True):
@@ -357,10 +377,19 @@ def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
 
     Where nothing depends on it, running averages of the batch norms do: exact=False halves the time.
     """
-    samples, settings = trainer.samples, trainer.recipe.training
+    return sum_up(look_at(trainer, exact), trainer.samples, gamma)
+
+
+def look_at(trainer: Trainer, exact: bool) -> Tensor:
+    """The logits of all frames; exact or by running averages, see observe."""
+    settings = trainer.recipe.training
     if not exact:
         settings = replace(settings, statistics="running", mirrors=False)
-    logits = predict_logits(trainer.network, samples, settings)
+    return predict_logits(trainer.network, trainer.samples, settings)
+
+
+def sum_up(logits: Tensor, samples: SampleSet, gamma: float) -> Observation:
+    """What (T, h, w) logits say of the samples."""
     probabilities = pool_probabilities(logits, samples)
     valid = samples.areas > 0
     negatives = probabilities[valid & (probabilities < 0.5)]

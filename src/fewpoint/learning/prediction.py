@@ -8,13 +8,16 @@ from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
 
 PREDICTION_BATCH = 16
-MIRRORS = ((), (2,), (3,), (2, 3))
+MIRRORS = ((), (-2,), (-1,), (-2, -1))  # rows and columns are the last axes of frames and of logits
 LEAST_PROBABILITY = 1e-5
 
 
 @torch.no_grad()
 def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> Tensor:
-    """(T, h, w) float32 logits of every frame, on the device; with mirrors, those of run_mirrored."""
+    """(T, h, w) float32 logits of every frame, on the device; with mirrors, those of run_mirrored.
+
+    Of a network for K > 1 objects they are (T, K, h, w), here and below.
+    """
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
     network.eval()
@@ -26,10 +29,10 @@ def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSet
 
 def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
     """Like run_network, but the logit of the mean probability over the frames and their mirror images."""
-    total = torch.zeros_like(frames[:, 0])
+    total = 0
     for axes in MIRRORS:
         logits = run_network(network, frames.flip(axes), settings)
-        total += torch.sigmoid(logits).flip([axis - 1 for axis in axes])
+        total = total + torch.sigmoid(logits).flip(axes)
     return torch.logit(total / len(MIRRORS), eps=LEAST_PROBABILITY)
 
 

@@ -62,37 +62,61 @@ def build_samples(
 
     carried: the points together with those that motion carried them to; None where there are no others.
     """
+    carried = points if carried is None else carried
+    return build_joint_samples(sequence, superpixels, (points,), size, device, carried=(carried,))[0]
+
+
+def build_joint_samples(
+    sequence: ImageSequence,
+    superpixels: SuperpixelMap,
+    points: tuple[PointSet, ...],
+    size: WorkingSize,
+    device: torch.device,
+    *,
+    carried: tuple[PointSet, ...],
+) -> tuple[SampleSet, ...]:
+    """The same for several objects, whose samples share frames and superpixels; points, carried: those of each."""
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
-    carried = points if carried is None else carried
-    for rows in (carried.negatives, carried.coordinates):  # the points last: what they lie on must be there
+    # The points last: what they lie on must be there.
+    for rows in (*(each.negatives for each in carried), *(each.coordinates for each in carried)):
         _restore_clicked(labels, superpixels, rows, size)
     areas = _region_areas(labels, regions)
+    center, scale = frames.mean((0, 2, 3)), frames.std((0, 2, 3)).clamp(min=1e-3)
+    shared = {
+        "frames": frames.to(device),
+        "labels": torch.from_numpy(labels).to(device),
+        "areas": torch.from_numpy(areas).float().to(device),
+        "center": center.to(device),
+        "scale": scale.to(device),
+        "size": size,
+    }
+    return tuple(
+        SampleSet(**shared, **_mark_samples(superpixels, *given, areas > 0, device))
+        for given in zip(points, carried, strict=True)
+    )
+
+
+def _mark_samples(
+    superpixels: SuperpixelMap, points: PointSet, carried: PointSet, present: np.ndarray, device: torch.device
+) -> dict[str, Tensor | np.ndarray | None]:
+    """What a SampleSet says of one object; present: (T, regions) bool, superpixels that have a pixel left."""
     # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
     positive, negative, clicked = (
-        _mark(superpixels, chosen, regions) & (areas > 0)
+        _mark(superpixels, chosen, present.shape[1]) & present
         for chosen in (*labelled_regions(superpixels, points, carried), regions_at_points(superpixels, points))
     )
-    unlabelled = (areas > 0) & ~positive & ~negative
-    n_frames = len(sequence)
-    absent = np.zeros(n_frames, bool)
+    absent = np.zeros(len(present), bool)
     absent[list(points.absent)] = True
-    center, scale = frames.mean((0, 2, 3)), frames.std((0, 2, 3)).clamp(min=1e-3)
-    return SampleSet(
-        frames=frames.to(device),
-        labels=torch.from_numpy(labels).to(device),
-        positive=torch.from_numpy(positive).float().to(device),
-        unlabelled=torch.from_numpy(unlabelled).float().to(device),
-        areas=torch.from_numpy(areas).float().to(device),
-        clicked=torch.from_numpy(clicked).to(device),
-        center=center.to(device),
-        scale=scale.to(device),
-        has_point=positive.any(1),
-        absent=absent,
-        size=size,
-        negative=torch.from_numpy(negative).float().to(device) if negative.any() else None,
-    )
+    return {
+        "positive": torch.from_numpy(positive).float().to(device),
+        "unlabelled": torch.from_numpy(present & ~positive & ~negative).float().to(device),
+        "clicked": torch.from_numpy(clicked).to(device),
+        "has_point": positive.any(1),
+        "absent": absent,
+        "negative": torch.from_numpy(negative).float().to(device) if negative.any() else None,
+    }
 
 
 def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32) -> Tensor:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,16 @@ from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
 
 @dataclass(frozen=True)
 class StepMeans:
-    """Means over the steps of an epoch."""
+    """Means over the steps of an epoch; of a joint objective, one value an object each."""
 
-    loss: float
-    positive_risk: float
-    negative_risk: float
-    ascent_share: float
+    loss: float | list[float]
+    positive_risk: float | list[float]
+    negative_risk: float | list[float]
+    ascent_share: float | list[float]
+
+    def of(self, number: int) -> "StepMeans":
+        """Those of one object of several."""
+        return StepMeans(*(values[number] for values in astuple(self)))
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,16 @@ class Trainer:
     """A network, its optimiser and its random numbers; the only mutable thing in learning.
 
     All of it goes into state_dict, so that a run can stop after any epoch and continue to the bit.
+    others: the samples of further objects on the same frames, for a network with a logit for each.
     """
 
-    def __init__(self, network: nn.Module, samples: SampleSet, recipe: Recipe, seed: int) -> None:
+    def __init__(
+        self, network: nn.Module, samples: SampleSet, recipe: Recipe, seed: int, *, others: tuple[SampleSet, ...] = ()
+    ) -> None:
         device = samples.frames.device
         self.network = network.to(device, memory_format=torch.channels_last)
         self.samples = samples
+        self.others = others
         self.recipe = recipe
         self._order = torch.Generator().manual_seed(seed)
         self._noise = torch.Generator(device).manual_seed(seed)
@@ -59,8 +67,9 @@ class Trainer:
             capturable=on_cuda,
             foreach=True,
         )
-        self._priors = torch.zeros(samples.n_frames, device=device)
-        self._totals = torch.zeros(4, device=device)
+        objects = (1 + len(others),) if others else ()
+        self._priors = torch.zeros(samples.n_frames, *objects, device=device)
+        self._totals = torch.zeros(4, *objects, device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
 
@@ -72,7 +81,7 @@ class Trainer:
     def run_epoch(self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore) -> StepMeans:
         """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step.
 
-        tell: gets the number of steps done, after each.
+        priors: (T,), or (T, K) of several objects. tell: gets the number of steps done, after each.
         """
         self.network.train()
         self._priors.copy_(priors)
@@ -118,17 +127,24 @@ class Trainer:
             self._noise.set_state(state["noise"])
 
     def _draw_batches(self) -> Tensor:
-        """(steps, batch) frames in random order; in a batch without any point the first frame gives way to one with."""
+        """(steps, batch) frames in random order; in a batch without any point the first frame gives way to one with.
+
+        Of several objects each has a place of its own, whose frame gives way to one with its points where the batch
+        has none that stays.
+        """
         batch = self.recipe.training.batch
         needed = self.steps_per_epoch * batch
         rounds = math.ceil(needed / self.samples.n_frames)
         order = torch.cat([torch.randperm(self.samples.n_frames, generator=self._order) for _ in range(rounds)])
         batches = order[:needed].reshape(-1, batch)
-        clicked = torch.from_numpy(self.samples.has_point)
-        without = ~clicked[batches].any(1)
-        candidates = clicked.nonzero()[:, 0]
-        drawn = torch.randint(len(candidates), (len(batches),), generator=self._order)
-        batches[without, 0] = candidates[drawn][without]
+        objects, places = (self.samples, *self.others), torch.arange(batch)
+        for place, samples in enumerate(objects):
+            clicked = torch.from_numpy(samples.has_point)
+            staying = batches[:, (places <= place) | (places >= len(objects))]
+            without = ~clicked[staying].any(1)
+            candidates = clicked.nonzero()[:, 0]
+            drawn = torch.randint(len(candidates), (len(batches),), generator=self._order)
+            batches[without, place] = candidates[drawn][without]
         return batches
 
     def _set_rate(self, rate: float) -> None:
@@ -156,7 +172,7 @@ class Trainer:
         logits = run_network(self.network, samples.standardise(frames), recipe.training)
         risk = recipe.objective(logits, labels, maps, index, self._priors[index])
         self._optimiser.zero_grad(set_to_none=not self._index.is_cuda)
-        risk.objective.backward()
+        risk.objective.sum().backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
         self._optimiser.step()
         self._totals += torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()

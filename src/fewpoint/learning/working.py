@@ -16,17 +16,24 @@ class WorkingSize:
     padded: tuple[int, int]
 
     @classmethod
-    def fit(cls, full: tuple[int, int], max_side: int, multiple: int) -> "WorkingSize":
+    def fit(
+        cls, full: tuple[int, int], max_side: int, multiple: int, square: tuple[int, int] | None = None
+    ) -> "WorkingSize":
         """Keep the aspect ratio; the larger side becomes at most max_side.
 
+        square: the size that the frames would have with square pixels (ImageSequence.square_size). Oblong pixels become
+        as square as they can without enlarging a side.
         multiple: sides are padded to a multiple of this, twice it at least: a deepest level of a single pixel would
         leave batch norm nothing to average over.
 
         >>> WorkingSize.fit((288, 384), 128, 16)
         WorkingSize(full=(288, 384), reduced=(96, 128), padded=(96, 128))
+        >>> WorkingSize.fit((60, 512), 128, 16, square=(480, 512)).reduced
+        (60, 128)
         """
-        scale = min(1.0, max_side / max(full))
-        reduced = tuple(max(1, round(side * scale)) for side in full)
+        square = square or full
+        scale = min(1.0, max_side / max(square))
+        reduced = tuple(min(side, max(1, round(wanted * scale))) for side, wanted in zip(full, square, strict=True))
         padded = tuple(max(2, -(-side // multiple)) * multiple for side in reduced)
         return cls(full, reduced, padded)
 

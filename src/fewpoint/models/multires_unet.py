@@ -62,9 +62,12 @@ class ResidualPath(nn.Module):
 
 
 class MultiResUNet(nn.Module):
-    """Maps frames (B, C, H, W) to logits (B, H, W); H and W must be multiples of 2 ** (levels - 1)."""
+    """Maps frames (B, C, H, W) to logits (B, H, W), or (B, K, H, W) of K > 1 objects.
 
-    def __init__(self, channels: int, settings: NetworkSettings) -> None:
+    H and W must be multiples of 2 ** (levels - 1).
+    """
+
+    def __init__(self, channels: int, settings: NetworkSettings, objects: int = 1) -> None:
         super().__init__()
         widths = [settings.base_width * 2**level for level in range(settings.levels)]
         self.encoder = nn.ModuleList()
@@ -82,7 +85,7 @@ class MultiResUNet(nn.Module):
             block = MultiResBlock(2 * width, widths[level], settings)
             self.decoder.append(block)
             inputs = block.outputs
-        self.head = nn.Conv2d(inputs, 1, 1)
+        self.head = nn.Conv2d(inputs, objects, 1)
 
     def forward(self, frames: Tensor) -> Tensor:
         skipped = []
@@ -96,16 +99,20 @@ class MultiResUNet(nn.Module):
 
 
 def build_network(
-    channels: int, settings: NetworkSettings, head_prior: float, generator: torch.Generator
+    channels: int, settings: NetworkSettings, head_prior: float | tuple[float, ...], generator: torch.Generator
 ) -> MultiResUNet:
-    """Build on the CPU with He initialisation; the last bias is the log-odds of head_prior."""
-    network = MultiResUNet(channels, settings)
+    """Build on the CPU with He initialisation; the last bias is the log-odds of head_prior.
+
+    head_prior: of several objects one each, and the network has as many outputs.
+    """
+    head_priors = head_prior if isinstance(head_prior, tuple) else (head_prior,)
+    network = MultiResUNet(channels, settings, len(head_priors))
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.ConvTranspose2d):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    nn.init.constant_(network.head.bias, -math.log((1 - head_prior) / head_prior))
+    network.head.bias.data = torch.tensor([-math.log((1 - prior) / prior) for prior in head_priors])
     return network
 
 

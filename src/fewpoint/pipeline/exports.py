@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fewpoint.core import ImageSequence, Segmentation
+from fewpoint.core import AnySegmentation, ImageSequence
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import FILES, FILM_FILE, Outputs
@@ -13,16 +13,18 @@ from fewpoint.io.runs import MANIFEST_FILE, load_result
 from fewpoint.io.video import write_video
 from fewpoint.report.film import draw_film
 
-Edit = Callable[[Segmentation], Segmentation]
+Edit = Callable[[AnySegmentation], AnySegmentation]
 
 
-def write_film(sequence: ImageSequence, result: Segmentation, folder: Path) -> Path:
-    """Write every frame with the outline of its mask as a video."""
-    write_video(draw_film(sequence, result.masks), folder / FILM_FILE)
+def write_film(sequence: ImageSequence, result: AnySegmentation, folder: Path) -> Path:
+    """Write every frame with the outline of its mask, or of each object in its colour, as a video."""
+    labels = result.labels
+    colours = tuple(label.colour for label in labels.objects)
+    write_video(draw_film(sequence, labels.values, colours), folder / FILM_FILE)
     return folder / FILM_FILE
 
 
-def write_missing(sequence: ImageSequence, result: Segmentation, outputs: Outputs, folder: Path) -> None:
+def write_missing(sequence: ImageSequence, result: AnySegmentation, outputs: Outputs, folder: Path) -> None:
     """Write into the folder of a finished run what it does not hold yet."""
     names = [name for name in outputs.resolve(result.source) if not (folder / FILES[name]).exists()]
     replace(outputs, formats=tuple(names)).write(result, folder)
@@ -43,7 +45,7 @@ def convert_run(folder: Path, outputs: Outputs, out: Path, edit: Edit | None = N
     return written if sequence is None else (*written, write_film(sequence, result, out))
 
 
-def _read_input(folder: Path, result: Segmentation) -> ImageSequence:
+def _read_input(folder: Path, result: AnySegmentation) -> ImageSequence:
     source = result.source
     if source is None:
         raise InputError(f"{folder} does not say where its input is, so that it cannot be drawn; run again")

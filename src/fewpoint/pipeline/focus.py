@@ -59,6 +59,21 @@ class Focus:
             min(width, int(right) + margin + 1),
         )
 
+    @classmethod
+    def round_all(cls, foci: "list[Focus]") -> "Focus":
+        """The box round several of the same frames."""
+        return cls(
+            foci[0].full,
+            min(focus.top for focus in foci),
+            max(focus.bottom for focus in foci),
+            min(focus.left for focus in foci),
+            max(focus.right for focus in foci),
+        )
+
+    @property
+    def longer_side(self) -> int:
+        return max(self.bottom - self.top, self.right - self.left)
+
     @property
     def box(self) -> tuple[int, int, int, int]:
         return self.top, self.bottom, self.left, self.right

@@ -119,7 +119,7 @@ class Rounds:
         reused, targets = True, None
         for members in plan:
             if learnt:
-                targets = self._make_targets(learnt, members[0].round == 1)
+                targets = self.make_targets(learnt, members[0].round == 1)
             elif self.task.previous is not None:
                 targets = self._aim_at(recall(self.task.previous, self.samples, self.task), self.clues)
             learnt, found = self._obtain(members, targets, sum(map(len, histories)))
@@ -129,7 +129,7 @@ class Rounds:
             learnt = keep_to_size(learnt, targets, self.samples)
         return tuple(learnt), join_histories(histories), reused
 
-    def _make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
+    def make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
         """What the next round learns from; only networks that learnt from the points have clicks unseen by them."""
         refinement, clues = self.task.settings.refinement, self.clues
         if from_points and refinement.unseen:
@@ -147,7 +147,7 @@ class Rounds:
             refinement = replace(refinement, nearness=0.0, profile=0.0)
         return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
 
-    def _samples_of(self, member: Member) -> SampleSet:
+    def samples_of(self, member: Member) -> SampleSet:
         """All samples, or for a network from the points those without the clicks that it leaves out."""
         refinement = self.task.settings.refinement
         if member.round or not (refinement.rounds and refinement.unseen):
@@ -181,7 +181,7 @@ class Rounds:
         return 1 if alone else free_cores()
 
     def _prepare(self, member: Member, targets: Targets | None) -> Learning:
-        samples, start = self._samples_of(member), self._start_of(member)
+        samples, start = self.samples_of(member), self._start_of(member)
         return stages.prepare_learning(self.task, samples, member.seed, targets, start)
 
     def _learn(self, learnings: dict[Member, Learning], places: list[int]) -> dict[Member, Learnt]:
@@ -193,18 +193,16 @@ class Rounds:
             partial(label_record, member=member, settings=self.task.settings, done=place)
             for member, place in zip(learnings, places, strict=True)
         ]
-        told = [self._told(label, place, places) for label, place in zip(labels, places, strict=True)]
+        told = [self.told(label, place, places) for label, place in zip(labels, places, strict=True)]
         saves = [self._checkpoint(learning, member) for member, learning in learnings.items()]
         learn_side_by_side(list(learnings.values()), told, saves)
         pairs = zip(learnings.items(), labels, strict=True)
         return {member: self._keep(member, learning, label) for (member, learning), label in pairs}
 
     def _keep(self, member: Member, learning: Learning, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
-        logits = learning.predict()
-        history = learning.progress.history(self.samples.n_frames)
-        history = replace(history, records=tuple(label(record) for record in history.records))
-        weights = stages.take_weights(learning.trainer.network) if self._is_last(member) else {}
-        result = Learnt(logits.half().cpu().numpy(), learning.priors(), history, weights)
+        result = sum_up_learnt(learning, learning.predict(), label)
+        if self._is_last(member):
+            result = replace(result, weights=stages.take_weights(learning.trainer.network))
         if self.folder is not None:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
         return result
@@ -220,7 +218,7 @@ class Rounds:
         """Whether no later round follows the member's."""
         return bool(member.refining) or member.round == self.task.settings.refinement.rounds
 
-    def _told(self, label: Callable[[EpochRecord], EpochRecord], place: int, places: list[int]) -> Listener:
+    def told(self, label: Callable[[EpochRecord], EpochRecord], place: int, places: list[int]) -> Listener:
         """Passes events on, epochs as they will stand in the history of the run, and how many are over by then."""
         total = count_epochs(self.task.settings, self.task.refining)
         first, together, turn = places[0], len(places), places.index(place)
@@ -245,6 +243,13 @@ class Rounds:
         if path.exists():
             load_learning(learning, path, member.name)
         return lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name))
+
+
+def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
+    """What a network that has finished leaves behind, its records labelled."""
+    history = learning.progress.history(learning.samples.n_frames)
+    history = replace(history, records=tuple(label(record) for record in history.records))
+    return Learnt(logits.half().cpu().numpy(), learning.priors(), history)
 
 
 def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:

@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from fewpoint.core import SuperpixelMap
+from fewpoint.core import Message, SuperpixelMap
 from fewpoint.errors import SettingsError
+from fewpoint.io.runs import RunFolder
 from fewpoint.learning.phases import OBSERVED_EVERY
 from fewpoint.learning.prediction import MIRRORS, predict_logits
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import TrainingSettings
+from fewpoint.learning.training import Trainer
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings, override
+from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.task import Task
 
 FIRST_STEPS, TIMED_STEPS = 2, 5  # the first ones find and fill memory, and on a GPU record the step
@@ -67,18 +71,41 @@ class Fitted:
 
 def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smoother: stages.Smoother | None) -> Pace:
     """Rehearse with a network of its own, which is thrown away: some steps, one prediction, masks from it."""
-    trainer = stages.prepare_learning(task, samples, task.seed).trainer
-    trainer.try_steps(FIRST_STEPS)
-    step = _clock(lambda: trainer.try_steps(TIMED_STEPS), samples) / TIMED_STEPS
-    once = replace(task.settings.training, statistics="running", mirrors=False)
-    predicted = []
-    look = _clock(lambda: predicted.append(predict_logits(trainer.network, samples, once)), samples)
 
-    def choose() -> None:
-        maps = stages.enlarge_maps([predicted[0].half().cpu().numpy()], samples)
+    def choose(logits: Tensor) -> None:
+        maps = stages.enlarge_maps([logits.half().cpu().numpy()], samples)
         stages.choose_masks(task, superpixels, maps, smoother)
 
-    return Pace(step, look, _clock(choose, samples), trainer.steps_per_epoch)
+    return rehearse(stages.prepare_learning(task, samples, task.seed).trainer, choose)
+
+
+def rehearse(trainer: Trainer, choose: Callable[[Tensor], None]) -> Pace:
+    """Clock a trainer that is thrown away; choose: makes masks from the logits of all frames."""
+    samples = trainer.samples
+    trainer.try_steps(FIRST_STEPS)
+    step = _clock(lambda: trainer.try_steps(TIMED_STEPS), samples) / TIMED_STEPS
+    once = replace(trainer.recipe.training, statistics="running", mirrors=False)
+    predicted = []
+    look = _clock(lambda: predicted.append(predict_logits(trainer.network, samples, once)), samples)
+    masks = _clock(lambda: choose(predicted[0]), samples)
+    return Pace(step, look, masks, trainer.steps_per_epoch)
+
+
+def settle_schedule(
+    settings: Settings, limit_s: float | None, folder: RunFolder | None, log: StageLog, measure: Callable[[], Pace]
+) -> Fitted:
+    """The schedule that a time limit leaves; settled at the first start of a run and kept in its manifest."""
+    if limit_s is None:
+        return Fitted(settings)
+    if folder is not None and "schedule" in folder.manifest:
+        fitted = Fitted.from_table(settings, folder.manifest["schedule"])
+    else:
+        fitted = fit_into_limit(settings, measure(), limit_s, log.spent())
+        if folder is not None:
+            folder.write_manifest("running", {"schedule": fitted.as_table()})
+    log.note = fitted.note
+    log.listener(Message(f"time limit: {fitted.note or 'the whole schedule fits'}"))
+    return fitted
 
 
 def estimate_seconds(settings: Settings, pace: Pace) -> float:

@@ -39,6 +39,10 @@ def load_previous(folder: str | Path) -> PreviousRun:
     """Read a finished run's folder."""
     folder = Path(folder)
     manifest = read_finished(folder)
+    if "objects" in manifest["result"]:
+        raise InputError(
+            f"refining works with one object at a time for now, {folder} is a run on several; run anew with all points"
+        )
     if "focus" not in manifest:
         raise InputError(f"{folder} must be a run of fewpoint's own method to be refined, it is not; give another")
     stages = folder / STAGES_FOLDER

@@ -1,14 +1,13 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, TypeVar
 
 import numpy as np
 import torch
 
 from fewpoint.core import (
+    AnySegmentation,
     AreaBound,
     ImageSequence,
     Listener,
@@ -21,6 +20,7 @@ from fewpoint.core import (
     SuperpixelsReady,
     ignore,
 )
+from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
@@ -29,6 +29,7 @@ from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
+from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
@@ -36,34 +37,34 @@ from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, plan_of
 from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
-from fewpoint.pipeline.pace import Fitted, fit_into_limit, measure_pace, shorten
+from fewpoint.pipeline.objects import run_objects
+from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule, shorten
 from fewpoint.pipeline.previous import PreviousRun, load_previous
-from fewpoint.pipeline.summary import SUMMARY_FILE, summarise, write_report
+from fewpoint.pipeline.summary import SUMMARY_FILE, examine, summarise, write_report
 from fewpoint.pipeline.task import Task
-from fewpoint.report.health import measure_health
-
-Result = TypeVar("Result")
 
 
 def segment(
     sequence: ImageSequence,
     points: PointSet,
-    bound: AreaBound | float | None = None,
+    bound: AreaBound | float | dict[str, float] | None = None,
     *,
     settings: Settings | str = "auto",
     seed: int = 0,
     listener: Listener = ignore,
-) -> Segmentation:
-    """Masks of the clicked object on every frame.
+) -> AnySegmentation:
+    """Masks of the clicked object on every frame; of several, where the points name several.
 
-    bound: largest share of a frame that the object covers, a generous guess; estimated where it is None.
+    bound: largest share of a frame that the object covers, a generous guess; estimated where it is None. Of several
+    objects it holds for each, or by name for some.
     settings: a preset's name or a Settings. Computes on a GPU where there is one; see run_task for more control.
     """
     if isinstance(settings, str):
         settings = preset(settings, choose_device("auto").type)
+    own = tuple((name, AreaBound(float(each))) for name, each in bound.items()) if isinstance(bound, dict) else ()
     if bound is not None and not isinstance(bound, AreaBound):
-        bound = AreaBound(float(bound))
-    return run_task(Task(sequence, points, bound, settings, seed), listener=listener)
+        bound = None if own else AreaBound(float(bound))
+    return run_task(Task(sequence, points, bound, settings, seed, own_bounds=own), listener=listener)
 
 
 def refine(
@@ -90,7 +91,7 @@ def refine(
         return run_task(task, folder, listener)
 
 
-def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Segmentation:
+def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> AnySegmentation:
     """Focus, superpixels, learning, prediction, masks; in a folder, finished stages are kept and taken up again."""
     return _run_stages(task, folder, listener).result
 
@@ -98,7 +99,13 @@ def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = i
 def run_and_keep(
     task: Task, folder: RunFolder | None = None, listener: Listener = ignore
 ) -> tuple[Segmentation, PreviousRun]:
-    """run_task, and what another run needs to refine this one or to start from its networks."""
+    """run_task on one object, and what another run needs to refine this one or to start from its networks."""
+    names = task.points.object_names
+    if len(names) > 1:
+        raise InputError(
+            f"only a run on one object can be refined for now, the points are on {len(names)}: {', '.join(names)}; "
+            "use run_task"
+        )
     done = _run_stages(task, folder, listener)
     previous = PreviousRun(
         name="" if folder is None else str(folder.path),
@@ -115,12 +122,13 @@ def run_and_keep(
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """A result, and what led to it."""
+    """A result, the settings as used, and what led to it; of several objects, of which no run can go on, only those."""
 
-    result: Segmentation
-    focus: Focus
-    superpixels: SuperpixelMap
-    learnt: tuple[Learnt, ...]
+    result: AnySegmentation
+    settings: Settings
+    focus: Focus | None = None
+    superpixels: SuperpixelMap | None = None
+    learnt: tuple[Learnt, ...] = ()
 
 
 def _run_stages(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
@@ -139,27 +147,39 @@ def _shorten_warm(task: Task) -> Task:
 def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
     log = StageLog(folder, listener)
+    if len(task.points.object_names) > 1:
+        done = Done(*run_objects(task, folder, log, device))
+    else:
+        done = _run_one_object(task, folder, log, device)
+    if folder is not None and not folder.finished:
+        _finish(replace(task, settings=done.settings), folder, done, log, describe_device(device))
+    elif folder is not None:
+        write_missing(task.sequence, done.result, task.outputs, folder.path)
+    return done
+
+
+def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> Done:
+    if task.own_bounds:  # of the only object, by its name
+        task = replace(task, bound=task.own_bounds[0][1], own_bounds=())
     bound = _first_bound(task)
     focus = _find_focus(task, bound)
-    inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(listener)
+    inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(log.listener)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:
         bound = raise_bound(bound, superpixels, inside.points, focus.share)
-        listener(Message(f"bound: {bound.origin}"))
+        log.listener(Message(f"bound: {bound.origin}"))
     else:
         check_bound(bound, superpixels, inside.points, focus.share)
     inside = replace(inside, bound=focus.narrow_bound(bound))
     ground = _prepare(inside, superpixels, device)
-    fitted = _fit(inside, ground, folder, log)
-    inside, task = (replace(each, settings=fitted.settings) for each in (inside, task))
-    narrow_result, learnt = _run_inside(inside, ground, folder, told, log)
-    done = Done(focus.widen(narrow_result, task, bound), focus, superpixels, learnt)
-    if folder is not None and not folder.finished:
-        _finish(task, folder, done, log, describe_device(device))
-    elif folder is not None:
-        write_missing(task.sequence, done.result, task.outputs, folder.path)
-    return done
+
+    def measure() -> Pace:
+        return measure_pace(inside, ground.samples, superpixels, ground.smoother)
+
+    settings = settle_schedule(task.settings, task.time_limit_s, folder, log, measure).settings
+    result, learnt = _run_inside(replace(inside, settings=settings), ground, folder, told, log)
+    return Done(focus.widen(result, task, bound), settings, focus, superpixels, learnt)
 
 
 def _first_bound(task: Task) -> AreaBound:
@@ -203,22 +223,6 @@ def _prepare(task: Task, superpixels: SuperpixelMap, device: torch.device) -> Gr
     return Ground(superpixels, carried, smoother, stages.prepare_samples(task, superpixels, carried, device))
 
 
-def _fit(task: Task, ground: Ground, folder: RunFolder | None, log: StageLog) -> Fitted:
-    """The schedule that the time limit leaves; settled at the first start of a run and kept in its manifest."""
-    if task.time_limit_s is None:
-        return Fitted(task.settings)
-    if folder is not None and "schedule" in folder.manifest:
-        fitted = Fitted.from_table(task.settings, folder.manifest["schedule"])
-    else:
-        pace = measure_pace(task, ground.samples, ground.superpixels, ground.smoother)
-        fitted = fit_into_limit(task.settings, pace, task.time_limit_s, log.spent())
-        if folder is not None:
-            folder.write_manifest("running", {"schedule": fitted.as_table()})
-    log.note = fitted.note
-    log.listener(Message(f"time limit: {fitted.note or 'the whole schedule fits'}"))
-    return fitted
-
-
 def _run_inside(
     task: Task, ground: Ground, folder: RunFolder | None, listener: Listener, log: StageLog
 ) -> tuple[Segmentation, tuple[Learnt, ...]]:
@@ -243,14 +247,11 @@ def _gather_clues(task: Task, ground: Ground) -> Clues:
 
 
 def _superpixels(task: Task, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
-    def compute() -> SuperpixelMap:
+    def cut() -> SuperpixelMap:
         kept = None if task.previous is None else task.previous.superpixels
         return stages.cut_superpixels(task, listener) if kept is None else kept
 
-    def save(superpixels: SuperpixelMap, file: BinaryIO) -> None:
-        np.savez_compressed(file, labels=superpixels.labels)
-
-    return _kept(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(np.load(path)["labels"]))
+    return keep_superpixels(folder, cut)
 
 
 def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], bool]:
@@ -259,7 +260,7 @@ def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], boo
 
 
 def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder | None) -> tuple[ProbabilityMaps, bool]:
-    return _kept(
+    return keep(
         folder,
         "probabilities.npy",
         lambda: stages.enlarge_maps([member.logits for member in learnt], samples),
@@ -275,31 +276,13 @@ def _masks(
     smoother: stages.Smoother | None,
     folder: RunFolder | None,
 ) -> tuple[np.ndarray, bool]:
-    return _kept(
+    return keep(
         folder,
         "masks.npy",
         lambda: stages.choose_masks(task, superpixels, probabilities, smoother),
         lambda masks, file: np.save(file, masks),
         np.load,
     )
-
-
-def _kept(
-    folder: RunFolder | None,
-    name: str,
-    compute: Callable[[], Result],
-    save: Callable[[Result, BinaryIO], None],
-    load: Callable[[Path], Result],
-) -> tuple[Result, bool]:
-    """The stage's artefact where the folder has it, computed and written otherwise; and which of the two."""
-    if folder is None:
-        return compute(), False
-    path = folder.artefact(name)
-    if path.exists():
-        return load(path), True
-    result = compute()
-    write_atomically(path, lambda file: save(result, file))
-    return result, False
 
 
 def _keep_model(task: Task, learnt: tuple[Learnt, ...]) -> Model:
@@ -309,12 +292,13 @@ def _keep_model(task: Task, learnt: tuple[Learnt, ...]) -> Model:
 def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: str) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
     result = done.result
-    health = measure_health(result, task.points)
-    summary = {**summarise(result), "health": asdict(health)}
+    health = examine(task, result)
+    summary = {**summarise(result), "health": asdict(min(health, key=lambda each: each.score))}
 
     def write() -> tuple[None, bool]:
         write_result(result, folder.path, task.outputs)
-        write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
+        if done.learnt:
+            write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
         write_report(task, result, folder.path, log, device, health)
@@ -328,10 +312,19 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: st
             "settings": as_table(task.settings),
             "device": device,
             "torch": torch.__version__,
-            "refined_from": None if task.previous is None else task.previous.name,
-            "focus": list(done.focus.box),
-            "networks": [member.name for member in plan_of(task)[-1]],
+            **_describe_start(task, done),
             **log.as_table(),
             "result": summary,
         },
     )
+
+
+def _describe_start(task: Task, done: Done) -> dict[str, object]:
+    """What a run that refines this one must know; nothing of several objects, which cannot be refined."""
+    if done.focus is None:
+        return {}
+    return {
+        "refined_from": None if task.previous is None else task.previous.name,
+        "focus": list(done.focus.box),
+        "networks": [member.name for member in plan_of(task)[-1]],
+    }

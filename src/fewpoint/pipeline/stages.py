@@ -9,9 +9,10 @@ from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
 from fewpoint.errors import InputError
-from fewpoint.learning.objectives import PointObjective, TargetObjective
+from fewpoint.learning.joint import JointLearning
+from fewpoint.learning.objectives import JointObjective, Objective, PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
-from fewpoint.learning.samples import SampleSet, build_samples
+from fewpoint.learning.samples import SampleSet, build_joint_samples, build_samples
 from fewpoint.learning.settings import PhaseSettings
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
@@ -20,8 +21,14 @@ from fewpoint.models.multires_unet import build_network
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, correct, diffuse, link_regions
-from fewpoint.superpixels.pixels import cut_pixels
-from fewpoint.superpixels.regions import labelled_regions, region_means, regions_at_negatives, regions_at_points
+from fewpoint.superpixels.pixels import sum_logits
+from fewpoint.superpixels.regions import (
+    labelled_regions,
+    paint_regions,
+    region_means,
+    regions_at_negatives,
+    regions_at_points,
+)
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 
@@ -70,9 +77,20 @@ def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
 
 def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, device: torch.device) -> SampleSet:
     """Frames, superpixels and clicks at the working size, on the device."""
-    settings = task.settings
-    size = WorkingSize.fit(task.sequence.size, settings.training.max_side, 2 ** (settings.network.levels - 1))
-    return build_samples(task.sequence, superpixels, task.points, size, device, carried=carried)
+    return build_samples(task.sequence, superpixels, task.points, _fit_size(task), device, carried=carried)
+
+
+def prepare_joint_samples(
+    tasks: tuple[Task, ...], superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
+) -> tuple[SampleSet, ...]:
+    """The same for several objects, a task each on the same frames."""
+    points, size = tuple(task.points for task in tasks), _fit_size(tasks[0])
+    return build_joint_samples(tasks[0].sequence, superpixels, points, size, device, carried=carried)
+
+
+def _fit_size(task: Task) -> WorkingSize:
+    multiple = 2 ** (task.settings.network.levels - 1)
+    return WorkingSize.fit(task.sequence.size, task.settings.training.max_side, multiple, task.sequence.square_size)
 
 
 def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother | None:
@@ -94,29 +112,56 @@ def prepare_learning(
 
     It learns from the points, or in a further round, and where a run is refined, from targets.
     """
-    bound, settings = task.bound, task.settings
-    head_prior = settings.network.head_prior or bound.fraction / 2
+    settings = task.settings
     generator = torch.Generator().manual_seed(seed)
-    network = build_network(task.sequence.shape[-1], settings.network, head_prior, generator)
+    network = build_network(task.sequence.shape[-1], settings.network, _head_prior(task), generator)
     if start is not None:
         load_weights(network, start)
-    if targets is None:
-        objective, phases = PointObjective(samples, settings.risk), settings.phases
-    else:
-        objective, phases = TargetObjective.of(targets), _phases_of_targets(task)
+    objective = _choose_objective(task, samples, targets)
     trainer = Trainer(network, samples, Recipe(objective, settings.training, settings.augmentation), seed)
-    learning = Learning.start(trainer, bound, Schedule(phases, settings.priors, settings.stopping))
+    learning = Learning.start(trainer, task.bound, _choose_schedule(task, of_points=targets is None))
     if targets is not None:
         learning.show_priors(targets.share())
     return learning
 
 
-def _phases_of_targets(task: Task) -> PhaseSettings:
-    """The schedule of a network of a further round, or of one that is refined."""
-    refinement, reuse = task.settings.refinement, task.settings.reuse
-    if task.previous is not None:
-        return PhaseSettings.only_warm_up(reuse.refine_epochs, reuse.refine_rate)
-    return PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
+def prepare_joint(
+    tasks: tuple[Task, ...], samples: tuple[SampleSet, ...], seed: int, targets: list[Targets] | None = None
+) -> JointLearning:
+    """The same for several objects, a task each on the same frames: one network with a logit for each of them."""
+    settings = tasks[0].settings
+    generator = torch.Generator().manual_seed(seed)
+    priors = tuple(_head_prior(task) for task in tasks)
+    network = build_network(tasks[0].sequence.shape[-1], settings.network, priors, generator)
+    learnt_from = targets or [None] * len(tasks)
+    objective = JointObjective(tuple(map(_choose_objective, tasks, samples, learnt_from)))
+    recipe = Recipe(objective, settings.training, settings.augmentation)
+    trainer = Trainer(network, samples[0], recipe, seed, others=samples[1:])
+    bounds = tuple(task.bound for task in tasks)
+    learning = JointLearning.start(trainer, bounds, _choose_schedule(tasks[0], of_points=targets is None))
+    for course, each in zip(learning.courses, targets or (), strict=False):
+        course.show_priors(each.share())
+    return learning
+
+
+def _head_prior(task: Task) -> float:
+    return task.settings.network.head_prior or task.bound.fraction / 2
+
+
+def _choose_objective(task: Task, samples: SampleSet, targets: Targets | None) -> Objective:
+    return PointObjective(samples, task.settings.risk) if targets is None else TargetObjective.of(targets)
+
+
+def _choose_schedule(task: Task, *, of_points: bool) -> Schedule:
+    """The phases of a network from the points, or those of one of a further round or of one that is refined."""
+    settings, refinement, reuse = task.settings, task.settings.refinement, task.settings.reuse
+    if of_points:
+        phases = settings.phases
+    elif task.previous is not None:
+        phases = PhaseSettings.only_warm_up(reuse.refine_epochs, reuse.refine_rate)
+    else:
+        phases = PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
+    return Schedule(phases, settings.priors, settings.stopping)
 
 
 def load_weights(network: nn.Module, weights: Weights) -> None:
@@ -151,25 +196,54 @@ def choose_masks(
     superpixels always belong to the mask, and those under a negative never: a person saw what is there. Where one holds
     both, it belongs.
     """
+    return _claim_pixels(task, superpixels, probabilities, smoother) > -np.inf
+
+
+def choose_labels(
+    tasks: tuple[Task, ...],
+    superpixels: SuperpixelMap,
+    probabilities: tuple[ProbabilityMaps, ...],
+    smoothers: "tuple[Smoother | None, ...]",
+) -> tuple[np.ndarray, int]:
+    """(T, H, W) uint8, 0 or the number of an object from 1, and how many pixels were as likely one as another.
+
+    Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first.
+    """
+    best = np.full(superpixels.labels.shape, -np.inf, np.float32)
+    labels, tied = np.zeros(best.shape, np.uint8), np.zeros(best.shape, bool)
+    for number, given in enumerate(zip(tasks, probabilities, smoothers, strict=True), start=1):
+        task, maps, smoother = given
+        claims = _claim_pixels(task, superpixels, maps, smoother)
+        better = claims > best
+        tied = ~better & (tied | (np.isfinite(claims) & (claims == best)))
+        labels[better] = number
+        np.maximum(best, claims, out=best)
+    return labels, int(tied.sum())
+
+
+def _claim_pixels(
+    task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, smoother: "Smoother | None"
+) -> np.ndarray:
+    """(T, H, W) float32, larger where the object is likelier: -inf outside its mask, inf on clicked superpixels."""
     means = region_means(superpixels, probabilities.values)
     if smoother is not None:
         means = smoother.even_out_last(means)
     refused = regions_at_negatives(superpixels, task.points)
     means[refused] = 0
     if task.settings.tracking.enabled:
-        masks = masks_from_regions(
-            superpixels, track(means, superpixels, task.points, settings=task.settings.tracking).selected
-        )
+        selected = track(means, superpixels, task.points, settings=task.settings.tracking).selected
+        claims = paint_regions(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
     elif smoother is not None:
-        masks = cut_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
+        claims = sum_logits(superpixels, probabilities.values, means, smoother.settings.blur)
+        claims[claims < 0] = -np.inf
     else:
-        masks = masks_from_regions(superpixels, means >= 0.5)
+        claims = paint_regions(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
     # A path may pass through a negative where nothing is pruned, and a mask cut by pixels may reach into it.
-    masks[_marked(superpixels, refused)] = False
-    masks[_marked(superpixels, regions_at_points(superpixels, task.points))] = True
+    claims[_marked(superpixels, refused)] = -np.inf
+    claims[_marked(superpixels, regions_at_points(superpixels, task.points))] = np.inf
     # Without pruning, a path may cross a frame of zeros to reach the object behind it.
-    masks[list(task.points.absent)] = False
-    return masks
+    claims[list(task.points.absent)] = -np.inf
+    return claims
 
 
 def _marked(superpixels: SuperpixelMap, regions: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fewpoint import __version__
 from fewpoint.core import AreaBound, ImageSequence, PointSet
@@ -20,13 +20,14 @@ METHOD = "ssnnpu+ksptrack"
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A sequence, points on one object, and how to segment it.
+    """A sequence, points on one object or several, and how to segment it.
 
     bound: None means that it is estimated from the sequence. device: auto, cpu, cuda or mps.
     outputs: what the result is written as in a run folder; another start of the same run may ask for others.
     time_limit_s: seconds from the start to the masks, into which the schedule is shortened to fit; None for no limit.
     previous: a finished run on the same sequence that this one refines. warm_start: networks trained elsewhere, from
     whose weights those that learn from the points start.
+    own_bounds: of several objects, by name, those that have another bound than the rest.
     """
 
     sequence: ImageSequence
@@ -39,6 +40,7 @@ class Task:
     time_limit_s: float | None = None
     previous: PreviousRun | None = None
     warm_start: Model | None = None
+    own_bounds: tuple[tuple[str, AreaBound], ...] = ()
 
     def __post_init__(self) -> None:
         if self.previous is not None and (self.warm_start is not None or self.time_limit_s is not None):
@@ -52,10 +54,35 @@ class Task:
         self.outputs.check(self.sequence.source)
         names = self.points.object_names
         if len(names) > 1:
+            self._check_objects(names)
+        unknown = [name for name, _ in self.own_bounds if name not in names]
+        if unknown:
+            known = f"there are {', '.join(names)}" if names else "the points name none"
+            raise InputError(f"a bound is given for the object {unknown[0]}, which has no point; {known}")
+
+    def _check_objects(self, names: tuple[str, ...]) -> None:
+        """What must hold where there are several."""
+        if "" in names:
+            raise InputError("with several objects each point needs a name, some have none; fill the column object")
+        unknown = sorted(set(self.points.negative_objects) - {"", *names})
+        if unknown:
             raise InputError(
-                f"only one object can be segmented for now, the points are on {len(names)}: {', '.join(names)}; "
-                "give each its own points file and run"
+                f"a negative is given for the object {unknown[0]}, which has no point; there are {', '.join(names)}"
             )
+        if self.previous is not None or self.warm_start is not None:
+            raise InputError(
+                f"refining and warm starts work with one object at a time for now, the points are on {len(names)}: "
+                f"{', '.join(names)}; leave them out, or give each object its own points file and run"
+            )
+
+    def of_object(self, name: str) -> "Task":
+        """The same for one of several objects alone; points on the others are negatives of this one."""
+        return replace(
+            self,
+            points=self.points.of_object(name),
+            bound=dict(self.own_bounds).get(name, self.bound),
+            own_bounds=(),
+        )
 
     @property
     def refining(self) -> int:
@@ -83,9 +110,13 @@ class Task:
             method=METHOD,
             sequence=hash_sequence(self.sequence),
             points=hash_points(self.points),
-            bound="estimated" if self.bound is None else repr(self.bound.fraction),
+            bound=self._describe_bounds(),
             settings=hashlib.sha256(settings.encode()).hexdigest(),
             seed=self.seed,
             time_limit="none" if self.time_limit_s is None else f"{self.time_limit_s / 60:g} min",
             start=self._start(),
         )
+
+    def _describe_bounds(self) -> str:
+        own = [f"{name}={bound.fraction!r}" for name, bound in sorted(self.own_bounds)]
+        return ", ".join(["estimated" if self.bound is None else repr(self.bound.fraction), *own])

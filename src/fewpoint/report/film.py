@@ -6,22 +6,25 @@ import numpy as np
 
 from fewpoint.core import ImageSequence
 from fewpoint.errors import InputError
-from fewpoint.report.tiles import draw_tile, render_frame
+from fewpoint.report.tiles import CONTOUR_COLOUR, Colour, draw_outlines, render_frame
 from fewpoint.superpixels.intensity import window_of
 
 LONGEST_SIDE, SHORTEST_SIDE = 1280, 64
 
 
-def draw_film(sequence: ImageSequence, masks: np.ndarray) -> Iterator[np.ndarray]:
+def draw_film(
+    sequence: ImageSequence, masks: np.ndarray, colours: tuple[Colour, ...] = (CONTOUR_COLOUR,)
+) -> Iterator[np.ndarray]:
     """(H, W, 3) uint8 pictures of all frames, at an even height and width as videos need them.
 
-    masks: (T, H, W) bool.
+    masks: (T, H, W) bool, or the number of an object from 1 at each pixel, 0 for none. colours: one an object.
     """
     if sequence.shape[:3] != masks.shape:
         raise InputError(f"sequence and masks must have one (T, H, W), got {sequence.shape[:3]} and {masks.shape}")
     size, window = fit_film(sequence.square_size), window_of(sequence)
     for frame, mask in zip(sequence.frames, masks, strict=True):
-        yield draw_tile(render_frame(frame, window), size, region=mask, clicks=np.zeros((0, 2)))
+        outlines = [(mask == number, colour) for number, colour in enumerate(colours, start=1)]
+        yield draw_outlines(render_frame(frame, window), size, outlines)
 
 
 def fit_film(size: tuple[int, int]) -> tuple[int, int]:

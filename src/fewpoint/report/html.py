@@ -57,7 +57,7 @@ def render_report(content: ReportContent) -> str:
     return load_template("fewpoint.report", "report.html", filters).render(
         content=content,
         summary=summarise(content),
-        montage=_embed_picture(_draw_overview(content)),
+        montage=embed_picture(_draw_overview(content)),
         pictured=_picture_frames(content, ranking[:PICTURED]),
         ranking=ranking,
         listed=LISTED,
@@ -151,8 +151,8 @@ def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...
         Thumbnail(
             entry=entry,
             label=name_frame(entry.frame, content.sequence.names[entry.frame]),
-            frame=_embed_picture(draw_frame(scene, entry.frame, size)),
-            probability=_embed_picture(draw_probability(scene, entry.frame, size)),
+            frame=embed_picture(draw_frame(scene, entry.frame, size)),
+            probability=embed_picture(draw_probability(scene, entry.frame, size)),
         )
         for entry in entries
     )
@@ -180,5 +180,5 @@ def _embed_svg(svg: str) -> Any:
     return Markup(svg.replace(BLUE.lower(), "var(--accent)"))
 
 
-def _embed_picture(image: np.ndarray) -> str:
+def embed_picture(image: np.ndarray) -> str:
     return "data:image/jpeg;base64," + b64encode(encode_jpeg(image)).decode("ascii")

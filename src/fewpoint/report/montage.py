@@ -147,7 +147,7 @@ def _paste_column(image: Image.Image, scene: Scene, *, frame: int, corner: tuple
         (f"mask {format_share(mask)}  prior {format_share(prior)}", MUTED),
     )
     for row, (text, colour) in enumerate(lines):
-        font = _load_font(layout.text_size - row)
+        font = load_font(layout.text_size - row)
         place = (x, y - layout.label_height + row * 1.35 * layout.text_size)
         ImageDraw.Draw(image).text(place, _shorten(text, font, layout.tile[1]), font=font, fill=colour)
 
@@ -170,13 +170,13 @@ def _draw_legend(image: Image.Image, *, with_reference: bool) -> None:
     canvas.rectangle((343, y - 8, 434, y + 7), outline=MUTED)
     image.paste(Image.fromarray(bar), (344, y - 7))
     for x, text in ((30, "click"), (124, "mask, or probability 0.5"), (329, "0"), (441, "1 probability")):
-        canvas.text((x, y), text, font=_load_font(15), fill=MUTED, anchor="lm")
+        canvas.text((x, y), text, font=load_font(15), fill=MUTED, anchor="lm")
     if with_reference:
         canvas.line((570, y, 594, y), fill=REFERENCE_COLOUR, width=2)
-        canvas.text((602, y), "reference", font=_load_font(15), fill=MUTED, anchor="lm")
+        canvas.text((602, y), "reference", font=load_font(15), fill=MUTED, anchor="lm")
 
 
-def _load_font(size: int) -> ImageFont.FreeTypeFont:
+def load_font(size: int) -> ImageFont.FreeTypeFont:
     """DejaVu Sans as matplotlib carries it: names of frames may hold any letter."""
     from matplotlib import get_data_path
 

@@ -9,6 +9,8 @@ from fewpoint.core import ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
 from fewpoint.superpixels.intensity import IntensityWindow, window_of
 
+Colour = tuple[int, int, int]
+
 CONTOUR_COLOUR = (0, 210, 255)
 REFERENCE_COLOUR = (255, 140, 0)  # told from the contour's by colour-blind readers too
 RING_COLOUR = (240, 228, 66)
@@ -93,12 +95,23 @@ def draw_tile(
     clicks: (P, 2) y, x in pixels of the picture.
     reference: (H, W) mask whose contour is drawn below the region's.
     """
+    below = [] if reference is None else [(reference, REFERENCE_COLOUR)]
+    return draw_outlines(picture, size, [*below, (region, CONTOUR_COLOUR)], clicks)
+
+
+def draw_outlines(
+    picture: np.ndarray,
+    size: tuple[int, int],
+    outlines: list[tuple[np.ndarray, Colour]],
+    clicks: np.ndarray = np.zeros((0, 2)),
+) -> np.ndarray:
+    """The same with the contours of any number of (H, W) regions, each in its colour, later ones above."""
     scale = np.array(size) / picture.shape[:2]
     resample = Image.Resampling.BICUBIC if scale.max() > 1 else Image.Resampling.BOX
     image = Image.fromarray(picture).resize((size[1], size[0]), resample)
     canvas = ImageDraw.Draw(image)
-    for mask, colour in ((reference, REFERENCE_COLOUR), (region, CONTOUR_COLOUR)):
-        for line in [] if mask is None else trace_contours(mask):
+    for mask, colour in outlines:
+        for line in trace_contours(mask):
             _draw_contour(canvas, to_tile(line, scale), size, colour)
     for click in clicks:
         draw_ring(canvas, to_tile(click, scale), ring_radius(size))

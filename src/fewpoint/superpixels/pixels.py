@@ -9,21 +9,20 @@ from fewpoint.superpixels.regions import paint_regions
 SUREST = 1e-4  # probabilities are kept this far from 0 and 1, where their logits have no end
 
 
-def cut_pixels(superpixels: SuperpixelMap, pixels: np.ndarray, regions: np.ndarray, blur: float) -> np.ndarray:
-    """(T, H, W) bool: where the logit of a pixel and that of its superpixel sum to 0 or more.
+def sum_logits(superpixels: SuperpixelMap, pixels: np.ndarray, regions: np.ndarray, blur: float) -> np.ndarray:
+    """(T, H, W) float32: the logit of each pixel and that of its superpixel together; the mask is where they reach 0.
 
     pixels: (T, H, W) probabilities. regions: (total,) probabilities. blur: standard deviation, in pixels, of the
     Gaussian that the sum is smoothed by, within each frame; 0 for none.
 
     >>> superpixels = SuperpixelMap(np.array([[[0, 0, 1]]], np.int32))
-    >>> cut_pixels(superpixels, np.array([[[0.9, 0.2, 0.2]]]), np.array([0.7, 0.1]), blur=0.0).tolist()
-    [[[True, False, False]]]
+    >>> sum_logits(superpixels, np.array([[[0.9, 0.2, 0.2]]]), np.array([0.7, 0.1]), blur=0.0).round(2).tolist()
+    [[[3.04, -0.54, -3.58]]]
     """
-    masks = np.empty(superpixels.labels.shape, bool)
-    painted = paint_regions(superpixels, _logits(regions).astype(np.float32))
-    for frame, (own, shared) in enumerate(zip(pixels, painted, strict=True)):
-        masks[frame] = gaussian_filter(_logits(own.astype(np.float32)) + shared, blur) >= 0
-    return masks
+    sums = paint_regions(superpixels, _logits(regions).astype(np.float32))
+    for shared, own in zip(sums, pixels, strict=True):
+        shared[:] = gaussian_filter(_logits(own.astype(np.float32)) + shared, blur)
+    return sums
 
 
 def _logits(probabilities: np.ndarray) -> np.ndarray:

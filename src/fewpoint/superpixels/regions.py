@@ -96,3 +96,29 @@ def share_of_points(superpixels: SuperpixelMap, points: PointSet) -> float:
     clicked = np.unique(regions_at_points(superpixels, points))
     covered = np.bincount(frame_of_region(superpixels)[clicked], region_areas(superpixels)[clicked])
     return float(covered.max() / superpixels.labels[0].size)
+
+
+def part_regions(superpixels: SuperpixelMap, points: tuple[PointSet, ...]) -> SuperpixelMap:
+    """Superpixels of which none holds points of two objects: each pixel of one that does goes with the nearest point.
+
+    points: those of each object.
+
+    >>> superpixels = SuperpixelMap(np.array([[[0, 0, 0, 1]]], np.int32))
+    >>> part_regions(superpixels, (PointSet.from_rows([(0, 0, 0)]), PointSet.from_rows([(0, 0, 2)]))).labels.tolist()
+    [[[0, 0, 2, 1]]]
+    """
+    labels = superpixels.labels.copy()
+    places = np.concatenate([each.coordinates for each in points])
+    owners = np.repeat(np.arange(len(points)), [len(each) for each in points])
+    regions = np.concatenate([regions_at_points(superpixels, each) for each in points])
+    for region in np.unique(regions):
+        inside = regions == region
+        if len(np.unique(owners[inside])) == 1:
+            continue
+        frame = places[inside][0, 0]
+        rows, columns = np.nonzero(superpixels.global_labels(frame) == region)
+        distances = np.hypot(rows - places[inside, 1:2], columns - places[inside, 2:])
+        nearest = owners[inside][distances.argmin(axis=0)]
+        for owner in np.unique(nearest)[1:]:
+            labels[frame, rows[nearest == owner], columns[nearest == owner]] = labels[frame].max() + 1
+    return SuperpixelMap(labels)

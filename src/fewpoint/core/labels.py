@@ -1,0 +1,65 @@
+"""Which object each pixel shows, with the objects' names and colours."""
+
+import colorsys
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.core.source import Source
+from fewpoint.errors import InputError
+
+MOST_OBJECTS = 255
+# Told apart on grey frames, by colour-blind readers too; further objects get colours round the wheel.
+COLOURS = ((0, 210, 255), (255, 140, 0), (0, 200, 120), (240, 100, 190), (240, 228, 66), (110, 130, 255), (213, 70, 40))
+GOLDEN_TURN = 0.618  # of the wheel, after which colours hardly ever come near each other again
+
+
+@dataclass(frozen=True)
+class ObjectLabel:
+    """An object's name, and its colour as red, green and blue 0 … 255."""
+
+    name: str
+    colour: tuple[int, int, int] = COLOURS[0]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMap:
+    """The objects of every frame as numbers.
+
+    values: (T, H, W) uint8, 0 where there is no object, n for the n-th of the objects.
+    names, source: as in Segmentation.
+    """
+
+    values: np.ndarray
+    objects: tuple[ObjectLabel, ...]
+    names: tuple[str, ...]
+    source: Source | None = None
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 3 or self.values.dtype != np.uint8 or self.values.max(initial=0) > len(self.objects):
+            raise InputError(
+                f"labels must be (T, H, W) uint8 of 0 to {len(self.objects)}, "
+                f"got {self.values.dtype} {self.values.shape}"
+            )
+
+    def mask(self, number: int) -> np.ndarray:
+        """(T, H, W) bool of the object with that number."""
+        return self.values == number
+
+
+def label_objects(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
+    """Each name with a colour of its own, in order.
+
+    >>> label_objects(("liver", "spleen"))[1]
+    ObjectLabel(name='spleen', colour=(255, 140, 0))
+    """
+    if len(names) > MOST_OBJECTS:
+        raise InputError(f"at most {MOST_OBJECTS} objects fit into one run, got {len(names)}; make several")
+    return tuple(ObjectLabel(name, _choose_colour(number)) for number, name in enumerate(names))
+
+
+def _choose_colour(number: int) -> tuple[int, int, int]:
+    if number < len(COLOURS):
+        return COLOURS[number]
+    red, green, blue = colorsys.hsv_to_rgb(GOLDEN_TURN * number % 1, 0.7, 1.0)
+    return round(255 * red), round(255 * green), round(255 * blue)

@@ -1,0 +1,38 @@
+"""What stages leave in a run folder, taken up again at the next start."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import numpy as np
+
+from fewpoint.core import SuperpixelMap
+from fewpoint.io.atomic import write_atomically
+from fewpoint.io.runs import RunFolder
+
+Result = TypeVar("Result")
+
+
+def keep(
+    folder: RunFolder | None,
+    name: str,
+    compute: Callable[[], Result],
+    save: Callable[[Result, BinaryIO], None],
+    load: Callable[[Path], Result],
+) -> tuple[Result, bool]:
+    """The stage's artefact where the folder has it, computed and written otherwise; and which of the two."""
+    if folder is None:
+        return compute(), False
+    path = folder.artefact(name)
+    if path.exists():
+        return load(path), True
+    result = compute()
+    write_atomically(path, lambda file: save(result, file))
+    return result, False
+
+
+def keep_superpixels(folder: RunFolder | None, compute: Callable[[], SuperpixelMap]) -> tuple[SuperpixelMap, bool]:
+    def save(superpixels: SuperpixelMap, file: BinaryIO) -> None:
+        np.savez_compressed(file, labels=superpixels.labels)
+
+    return keep(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(np.load(path)["labels"]))

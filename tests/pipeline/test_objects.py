@@ -1,0 +1,268 @@
+"""A run on several objects: masks that share no pixel, in one folder, resumed where it stopped."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fewpoint.core import (
+    AreaBound,
+    EpochFinished,
+    ImageSequence,
+    LabelledSegmentation,
+    PointSet,
+    ProbabilityMaps,
+    SuperpixelMap,
+)
+from fewpoint.errors import InputError
+from fewpoint.io.atomic import read_json
+from fewpoint.io.masks import read_masks
+from fewpoint.io.runs import RunFolder, load_result
+from fewpoint.pipeline import run as run_module
+from fewpoint.pipeline import stages
+from fewpoint.pipeline.config import override_from_text
+from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.objects import _adapt
+from fewpoint.pipeline.run import refine, run_and_keep, run_task, segment
+from fewpoint.pipeline.task import Task
+from pipeline.tiny_runs import make_task
+from synthetic import TINY
+
+FRAMES = 5
+# A further round beside the three phases, points carried along and values evened out.
+SETTINGS = override_from_text(
+    TINY,
+    [
+        "refinement.rounds=1",
+        "refinement.round_epochs=2",
+        "clicks.carry=1",
+        "clicks.focus=2",
+        "diffusion.enabled=true",
+        "tracking.enabled=false",
+    ],
+)
+UNSMOOTHED = override_from_text(SETTINGS, ["diffusion.enabled=false"])
+
+
+def make_frames() -> np.ndarray:
+    """Two bright blocks, the right one brighter, in noise."""
+    frames = np.random.default_rng(0).integers(0, 60, (FRAMES, 40, 48)).astype(np.uint8)
+    frames[:, 8:20, 6:18] += 90
+    frames[:, 18:32, 28:42] += 180
+    return frames
+
+
+def make_objects_task(settings=SETTINGS) -> Task:
+    """Clicks on both blocks; the left one is said to be absent on frame 3, and both on frame 4."""
+    left = [(frame, 14, 12) for frame in range(3)]
+    right = [(frame, 25, 35) for frame in range(4)]
+    names = ["left"] * 3 + ["right"] * 4
+    points = PointSet.from_rows(left + right, [4], names, absent_of=[(3, "left")])
+    bounds = (("right", AreaBound(0.3)),)
+    return Task(ImageSequence.from_array(make_frames()), points, None, settings, 0, "cpu", own_bounds=bounds)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Iterator[tuple[Path, LabelledSegmentation, list]]:
+    path, events = tmp_path_factory.mktemp("runs") / "run", []
+    task = make_objects_task()
+    with RunFolder.open(path, task.identity()) as folder:
+        result = run_task(task, folder, events.append)
+    return path, result, events
+
+
+def test_every_click_lies_in_its_own_objects_mask_and_masks_share_no_pixel(finished):
+    _, result, _ = finished
+    task = make_objects_task()
+    for name in ("left", "right"):
+        frames, rows, columns = task.points.of_object(name).coordinates.T
+        assert result[name].masks[frames, rows, columns].all()
+    assert not (result["left"].masks & result["right"].masks).any()
+
+
+def test_absent_marks_concern_their_object_alone(finished):
+    _, result, _ = finished
+    assert not result["left"].masks[3].any()
+    assert result["right"].masks[3].any()
+    assert not result.labels.values[4].any()
+    assert result["left"].priors.mean[3] == 0 < result["right"].priors.mean[3]
+
+
+def test_each_object_has_its_own_bound(finished):
+    _, result, _ = finished
+    assert result["right"].bound == AreaBound(0.3)
+    assert "assumed" in result["left"].bound.origin
+
+
+def test_the_folder_keeps_names_colours_and_labels(finished):
+    path, result, _ = finished
+    summary = read_json(path / "summary.json")
+    assert [(each["value"], each["name"]) for each in summary["objects"]] == [(1, "left"), (2, "right")]
+    assert [tuple(each["colour"]) for each in summary["objects"]] == [label.colour for label in result.objects]
+    with Image.open(path / "masks" / "0001.png") as image:
+        np.testing.assert_array_equal(np.asarray(image), result.labels.values[1])
+        assert tuple(image.getpalette()[3:9]) == result.objects[0].colour + result.objects[1].colour
+    np.testing.assert_array_equal(read_masks(path), result.labels.values > 0)
+    page = (path / "report.html").read_text(encoding="utf-8")
+    for number, name in ((1, "left"), (2, "right")):
+        assert f'<a href="report-{number}.html">{name}</a>' in page
+        assert name in (path / f"report-{number}.html").read_text(encoding="utf-8")
+
+
+def test_a_result_read_back_is_the_result(finished):
+    path, result, _ = finished
+    again = load_result(path)
+    assert again.objects == result.objects
+    np.testing.assert_array_equal(again.labels.values, result.labels.values)
+    for part, other in zip(again.parts, result.parts, strict=True):
+        np.testing.assert_array_equal(part.probabilities.values, other.probabilities.values)
+        np.testing.assert_array_equal(part.priors.mean, other.priors.mean)
+        assert part.bound == other.bound
+
+
+@pytest.mark.parametrize("stop", [1, 4, 7])
+def test_a_run_stopped_after_any_epoch_and_started_again_gives_the_same_result(finished, tmp_path, monkeypatch, stop):
+    _, whole, _ = finished
+    monkeypatch.setattr(run_module, "write_report", lambda *given: None)
+    task, told = make_objects_task(), []
+
+    class StoppedError(Exception):
+        pass
+
+    def listen(event) -> None:
+        told.append(event)
+        if sum(isinstance(each, EpochFinished) for each in told) == stop:
+            raise StoppedError
+
+    with pytest.raises(StoppedError), RunFolder.open(tmp_path / "run", task.identity()) as folder:
+        run_task(task, folder, listen)
+    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
+        result = run_task(task, folder)
+    np.testing.assert_array_equal(result.labels.values, whole.labels.values)
+    for part, other in zip(result.parts, whole.parts, strict=True):
+        np.testing.assert_array_equal(part.probabilities.values, other.probabilities.values)
+        assert repr(part.history.records) == repr(other.history.records)
+
+
+def test_one_object_never_enters_the_code_for_several_and_its_name_changes_no_bit(monkeypatch):
+    monkeypatch.setattr(run_module, "run_objects", None)
+    task = make_task(SETTINGS)
+    plain = run_task(task)
+    named = run_task(replace(task, points=replace(task.points, objects=("liver",) * len(task.points))))
+    assert named.masks.tobytes() == plain.masks.tobytes()
+    assert named.probabilities.values.tobytes() == plain.probabilities.values.tobytes()
+    assert repr(named.history.records) == repr(plain.history.records)
+
+
+def test_the_identity_depends_on_who_was_clicked_and_on_each_bound():
+    task = make_objects_task()
+    swapped = replace(task.points, objects=tuple(reversed(task.points.objects)), absent_of=())
+    assert replace(task, points=swapped).identity().points != task.identity().points
+    assert replace(task, own_bounds=()).identity().bound != task.identity().bound
+    with pytest.raises(InputError, match="bound is given for the object middle"):
+        replace(task, own_bounds=(("middle", AreaBound(0.1)),))
+
+
+def test_segment_takes_bounds_by_name(monkeypatch):
+    tasks = []
+    monkeypatch.setattr(run_module, "run_task", lambda task, listener: tasks.append(task))
+    given = make_objects_task()
+    segment(given.sequence, given.points, {"left": 0.2}, settings=TINY)
+    assert tasks[0].bound is None
+    assert tasks[0].own_bounds == (("left", AreaBound(0.2)),)
+
+
+def choose_between(maps: tuple[list[float], ...], settings, **negatives) -> tuple[list[int], int]:
+    """The labels of a row of five superpixels of one pixel, the ends of which were clicked; and the ties."""
+    superpixels = SuperpixelMap(np.arange(5, dtype=np.int32)[np.newaxis, np.newaxis])
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], objects=["a", "b"], **negatives)
+    task = Task(ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8)), points, AreaBound(0.5), settings)
+    tasks = tuple(task.of_object(name) for name in "ab")
+    labels, ties = stages.choose_labels(
+        tasks,
+        superpixels,
+        tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
+        tuple(stages.prepare_smoother(each, superpixels, each.points) for each in tasks),
+    )
+    return labels[0, 0].tolist(), ties
+
+
+def test_the_likeliest_object_gets_a_superpixel_and_of_equals_the_first():
+    maps = ([0.9, 0.6, 0.7, 0.2, 0.9], [0.9, 0.8, 0.7, 0.1, 0.1])
+    # The ends were clicked, whatever their probability.
+    assert choose_between(maps, UNSMOOTHED) == ([1, 2, 1, 0, 2], 1)
+
+
+def test_the_likeliest_object_gets_a_pixel_within_a_superpixel():
+    superpixels = SuperpixelMap(np.array([[[0, 1, 1, 1, 1, 2]]], np.int32))
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 5)], objects=["a", "b"])
+    settings = override_from_text(SETTINGS, ["diffusion.blur=0"])
+    task = Task(ImageSequence.from_array(np.zeros((1, 1, 6), np.uint8)), points, AreaBound(0.5), settings)
+    tasks = tuple(task.of_object(name) for name in "ab")
+    # The middle superpixel is as likely either; its pixels are surer, and one of them is neither.
+    maps = ([0.9, 0.9, 0.6, 0.6, 0.1, 0.1], [0.1, 0.6, 0.9, 0.1, 0.6, 0.9])
+    smoother = stages.prepare_smoother(tasks[0], superpixels, points)
+    still = replace(smoother, links=replace(smoother.links, flow=np.zeros_like(smoother.links.flow)))
+    labels, ties = stages.choose_labels(
+        tasks,
+        superpixels,
+        tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
+        tuple(replace(still, seeds=np.array([own]), refused=np.array([other])) for own, other in ((0, 2), (2, 0))),
+    )
+    assert labels[0, 0].tolist() == [1, 1, 2, 1, 2, 2]
+    assert ties == 0
+
+
+def test_a_point_on_one_object_is_a_negative_of_the_others_beside_their_own():
+    points = PointSet.from_rows(
+        [(0, 1, 1), (0, 5, 5)],
+        objects=["a", "b"],
+        negatives=[(0, 3, 3), (0, 4, 4), (0, 5, 5)],
+        negative_objects=["", "b", "a"],  # of any, of b, and of a where b is
+    )
+    assert points.of_object("a").negatives.tolist() == [[0, 3, 3], [0, 5, 5]]
+    assert points.of_object("b").negatives.tolist() == [[0, 1, 1], [0, 3, 3], [0, 4, 4]]
+
+
+@pytest.mark.parametrize(("refused", "owner"), [("a", 2), ("b", 1), ("", 0)])
+def test_a_negative_keeps_the_object_that_it_names_away_and_without_a_name_all(refused, owner):
+    maps = ([0.9, 0.6, 0.7, 0.2, 0.9], [0.9, 0.8, 0.7, 0.1, 0.1])
+    labels, _ = choose_between(maps, UNSMOOTHED, negatives=[(0, 0, 1)], negative_objects=[refused])
+    assert labels == [1, owner, 1, 0, 2]
+
+
+def test_a_negative_of_an_object_without_points_is_refused():
+    points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], [], ["a", "b"], [(0, 0, 2)], ["c"])
+    with pytest.raises(InputError, match="negative is given for the object c, which has no point; there are a, b"):
+        Task(ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8)), points, AreaBound(0.5), SETTINGS)
+
+
+def test_refining_and_warm_starts_are_refused_with_several_objects(finished):
+    path, _, _ = finished
+    task = make_objects_task()
+    _, kept = run_and_keep(make_task(SETTINGS))
+    for given in ({"previous": kept}, {"warm_start": kept.model}):
+        with pytest.raises(InputError, match="one object at a time for now, the points are on 2: left, right"):
+            replace(task, **given)
+    with pytest.raises(InputError, match=r"one object at a time for now, .* is a run on several"):
+        refine(path, task.sequence, task.points)
+    with pytest.raises(InputError, match="only a run on one object can be refined"):
+        run_and_keep(task)
+
+
+def test_the_bound_of_a_single_object_may_be_given_by_its_name():
+    task = make_task(SETTINGS)
+    named = replace(task.points, objects=("liver",) * len(task.points))
+    result = run_task(replace(task, points=named, bound=None, own_bounds=(("liver", AreaBound(0.21)),)))
+    assert result.bound == AreaBound(0.21)
+
+
+def test_far_objects_get_more_superpixels_but_no_more_than_runs_of_their_own():
+    near, far = Focus((100, 100), 0, 20, 0, 20), Focus((100, 100), 80, 100, 80, 100)
+    count = SETTINGS.superpixels.count
+    assert _adapt(SETTINGS, (near, far), Focus.round_all([near, far])).superpixels.count == 2 * count
+    assert _adapt(SETTINGS, (near, near), near).superpixels.count == count
+    assert _adapt(SETTINGS, (near, near, far), near).training.batch == 3

@@ -125,8 +125,6 @@ class Rounds:
             learnt, found = self._obtain(members, targets, sum(map(len, histories)))
             reused &= found
             histories += [each.history for each in learnt]
-        if targets is not None and self.task.previous is None:
-            learnt = keep_to_size(learnt, targets, self.samples)
         return tuple(learnt), join_histories(histories), reused
 
     def make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
@@ -164,7 +162,11 @@ class Rounds:
             epochs = {member: learnings[member].schedule.most_epochs for member in group}
             epochs |= {member: len(each.history) for member, each in results.items()}
             places = [done + sum(epochs[each] for each in members[: member.number]) for member in group]
-            results |= self._learn(learnings, places)
+            self._learn(learnings, places)
+            results |= {
+                member: self._keep(member, learnings[member], place, targets)
+                for member, place in zip(group, places, strict=True)
+            }
         return [results[member] for member in members], not missing
 
     def _found(self, member: Member) -> Path | None:
@@ -184,23 +186,28 @@ class Rounds:
         samples, start = self.samples_of(member), self._start_of(member)
         return stages.prepare_learning(self.task, samples, member.seed, targets, start)
 
-    def _learn(self, learnings: dict[Member, Learning], places: list[int]) -> dict[Member, Learnt]:
-        """Let the members learn, side by side where they are several, and keep what each leaves behind.
+    def _learn(self, learnings: dict[Member, Learning], places: list[int]) -> None:
+        """Let the members learn, side by side where they are several.
 
         places: how many epochs come before those of each in the history of the run.
         """
-        labels = [
-            partial(label_record, member=member, settings=self.task.settings, done=place)
-            for member, place in zip(learnings, places, strict=True)
-        ]
-        told = [self.told(label, place, places) for label, place in zip(labels, places, strict=True)]
+        pairs = zip(learnings, places, strict=True)
+        told = [self.told(self._label_of(member, place), place, places) for member, place in pairs]
         saves = [self._checkpoint(learning, member) for member, learning in learnings.items()]
         learn_side_by_side(list(learnings.values()), told, saves)
-        pairs = zip(learnings.items(), labels, strict=True)
-        return {member: self._keep(member, learning, label) for (member, learning), label in pairs}
 
-    def _keep(self, member: Member, learning: Learning, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
-        result = sum_up_learnt(learning, learning.predict(), label)
+    def _label_of(self, member: Member, place: int) -> Callable[[EpochRecord], EpochRecord]:
+        return partial(label_record, member=member, settings=self.task.settings, done=place)
+
+    def _keep(self, member: Member, learning: Learning, place: int, targets: Targets | None) -> Learnt:
+        """What a member that has learnt leaves behind, in the folder too."""
+        logits = learning.predict()
+        if targets is not None:
+            # The network itself is put right, so that whatever goes on from it has the same size.
+            excess = find_excess(torch.sigmoid(logits), targets, self.samples)
+            learning.trainer.network.head.bias.data -= excess
+            logits = logits - excess
+        result = sum_up_learnt(learning, logits, self._label_of(member, place))
         if self._is_last(member):
             result = replace(result, weights=stages.take_weights(learning.trainer.network))
         if self.folder is not None:
@@ -266,12 +273,6 @@ def recall(previous: PreviousRun, samples: SampleSet, task: Task) -> Tensor:
             for weights in previous.model.weights
         ]
     return torch.stack([torch.sigmoid(values) for values in logits]).mean(0)
-
-
-def keep_to_size(learnt: list[Learnt], targets: Targets, samples: SampleSet) -> list[Learnt]:
-    """The members with logits lowered so that together they cover no more of the sequence than their targets."""
-    excess = find_excess(mean_probability(learnt, samples), targets, samples)
-    return [replace(each, logits=each.logits - np.float16(excess)) for each in learnt]
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:

@@ -21,7 +21,7 @@ from fewpoint.models.multires_unet import build_network
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, correct, diffuse, link_regions
-from fewpoint.superpixels.pixels import sum_logits
+from fewpoint.superpixels.pixels import take_to_pixels
 from fewpoint.superpixels.regions import (
     labelled_regions,
     paint_regions,
@@ -234,8 +234,8 @@ def _claim_pixels(
         selected = track(means, superpixels, task.points, settings=task.settings.tracking).selected
         claims = paint_regions(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
     elif smoother is not None:
-        claims = sum_logits(superpixels, probabilities.values, means, smoother.settings.blur)
-        claims[claims < 0] = -np.inf
+        claims = take_to_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
+        claims[claims < 0.5] = -np.inf
     else:
         claims = paint_regions(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
     # A path may pass through a negative where nothing is pruned, and a mask cut by pixels may reach into it.

@@ -135,3 +135,29 @@ def test_every_action_comes_back_from_what_is_written_down(kind):
 def test_what_is_no_action_is_refused(table):
     with pytest.raises(InputError):
         actions.from_table(table)
+
+
+def test_a_click_on_one_object_says_that_another_is_not_there():
+    project = do(
+        AddPoint("object", 1, 2, 3),
+        AddPoint("object", 1, 9, 9, positive=False),
+        AddObject("other"),
+        AddPoint("other", 1, 5, 5),
+        AddPoint("other", 1, 2, 3),  # a place on both is no negative of either
+    )
+    points = project.points_of(project.objects[0])
+    assert points.coordinates.tolist() == [[1, 2, 3]]
+    assert points.negatives.tolist() == [[1, 5, 5], [1, 9, 9]]
+
+
+def test_an_object_may_be_absent_where_another_is():
+    project = do(
+        AddPoint("object", 0, 2, 3),
+        AddObject("other"),
+        AddPoint("other", 2, 5, 5),
+        MarkAbsent("object", 4),
+        MarkAbsent("other", 4),
+        MarkAbsent("other", 0),
+    )
+    points = project.to_points()
+    assert (points.absent, points.absent_of) == ((4,), ((0, "other"),))

@@ -7,9 +7,19 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from fewpoint.core import (
+    AreaBound,
+    ObjectLabel,
+    PriorEstimate,
+    PriorHistory,
+    ProbabilityMaps,
+    Segmentation,
+)
+from fewpoint.core.project import NamedObject
 from fewpoint.io.formats import FILES, FILM, FILM_FILE
 from fewpoint.io.masks import read_masks
-from fewpoint.web.exporting import LABELS, ExportOrder, find_export, name_folder, write_export
+from fewpoint.pipeline.exports import join_results
+from fewpoint.web.exporting import LABELS, ExportOrder, draw, find_export, write_export
 from fewpoint.web.faults import MissingError
 from web.visits import do
 
@@ -82,11 +92,25 @@ def test_nothing_but_exports_can_be_downloaded(shared_client, drawn, name):
         assert shared_client.get(f"/api/projects/{project}/exports/{quote(name, safe='')}").status_code == 404
 
 
-def test_several_objects_get_a_folder_each_that_any_system_takes():
-    from fewpoint.core.project import NamedObject
+def make_part(likely: list[float], mask: list[bool]) -> Segmentation:
+    """One frame of a few pixels."""
+    maps = ProbabilityMaps(np.array([[likely]], np.float32))
+    priors = PriorEstimate(np.array([0.1]), np.array([0.0]), np.array([0.1]))
+    return Segmentation(np.array([[mask]]), maps, priors, PriorHistory.empty(1), AreaBound(0.5), ("0",))
 
-    names = [name_folder(NamedObject(number, name, "#000000")) for number, name in enumerate(("a/b", "..", "CON:"))]
-    assert names == ["0-a_b", "1-__", "2-CON_"]
+
+def test_of_several_objects_the_likeliest_gets_a_pixel_and_the_first_of_equals():
+    first = make_part([0.9, 0.6, 0.7, 0.9], [True, True, True, False])
+    second = make_part([0.1, 0.8, 0.7, 0.2], [False, True, True, True])
+    labels = join_results((ObjectLabel("a"), ObjectLabel("b")), (first, second)).labels
+    assert labels.values.tolist() == [[[1, 2, 1, 2]]]
+
+
+def test_what_a_person_drew_beats_what_another_network_thinks():
+    drawn = draw(make_part([0.1, 0.1], [False, False]), NamedObject(0, "a", "#000000", brushed={0: ((0, 1),)}))
+    other = make_part([0.99, 0.99], [True, True])
+    labels = join_results((ObjectLabel("a"), ObjectLabel("b")), (drawn, other)).labels
+    assert labels.values.tolist() == [[[1, 2]]]
 
 
 def test_the_brushed_frame_of_an_export_is_what_was_drawn_and_others_are_the_runs(shared_client, drawn):

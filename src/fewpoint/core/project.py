@@ -113,7 +113,7 @@ class Project:
         return None if self.fraction is None else AreaBound(self.fraction)
 
     def to_points(self) -> PointSet:
-        """The clicks on and beside all objects; a frame counts as absent where every clicked object is."""
+        """The clicks on and beside all objects, and the frames on which one of them or all are absent."""
         clicked = self.clicked
         if not clicked:
             raise InputError("no object has a point yet; click on one at least once")
@@ -122,7 +122,16 @@ class Project:
         rows = _rows(tuple(click for each in clicked for click in each.positives))
         others = _rows(tuple(click for each in clicked for click in each.negatives))
         absent = set.intersection(*(set(each.absent) for each in clicked))
-        return PointSet.from_rows(rows, sorted(absent), names, others, other_names)
+        absent_of = [(frame, each.name) for each in clicked for frame in each.absent if frame not in absent]
+        return PointSet.from_rows(rows, sorted(absent), names, others, other_names, absent_of=absent_of)
+
+    def points_of(self, target: NamedObject) -> PointSet:
+        """What is said of one object alone: where a person clicked on another one, this one is not."""
+        own = target.to_points()
+        others = {row for each in self.clicked if each.id != target.id for row in _rows(each.positives)}
+        refused = {*map(tuple, own.negatives.tolist()), *others} - {*map(tuple, own.coordinates.tolist())}
+        rows = [tuple(row) for row in own.coordinates.tolist()]
+        return PointSet.from_rows(rows, own.absent, negatives=sorted(refused))
 
     def replaced(self, changed: NamedObject, name: str | None = None) -> "Project":
         """The project with one object changed; name: what it was called before."""

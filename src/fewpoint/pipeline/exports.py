@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fewpoint.core import AnySegmentation, ImageSequence
+import numpy as np
+
+from fewpoint.core import AnySegmentation, ImageSequence, LabelledSegmentation, ObjectLabel, Segmentation
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import FILES, FILM_FILE, Outputs
@@ -30,6 +32,17 @@ def write_missing(sequence: ImageSequence, result: AnySegmentation, outputs: Out
     replace(outputs, formats=tuple(names)).write(result, folder)
     if outputs.film and not (folder / FILM_FILE).exists():
         write_film(sequence, result, folder)
+
+
+def join_results(objects: tuple[ObjectLabel, ...], parts: tuple[Segmentation, ...]) -> LabelledSegmentation:
+    """Results for one object each as one; a pixel in several masks goes to the likeliest, of equals to the first."""
+    best, owner = np.full(parts[0].masks.shape, -1.0, np.float32), np.zeros(parts[0].masks.shape, np.uint8)
+    for number, part in enumerate(parts, start=1):
+        claims = np.where(part.masks, part.probabilities.values, -1.0)
+        owner[claims > best] = number
+        np.maximum(best, claims, out=best)
+    alone = tuple(replace(part, masks=owner == number) for number, part in enumerate(parts, start=1))
+    return LabelledSegmentation(objects, alone)
 
 
 def convert_run(folder: Path, outputs: Outputs, out: Path, edit: Edit | None = None) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import Segmentation
+from fewpoint.core import AnySegmentation, ObjectLabel, ProbabilityMaps, Segmentation
 from fewpoint.core.project import NamedObject
 from fewpoint.core.run_lengths import decode_mask
 from fewpoint.errors import FewpointError, InputError
@@ -21,7 +21,8 @@ from fewpoint.io.atomic import replace_folder, write_file_atomically
 from fewpoint.io.extras import is_installed
 from fewpoint.io.formats import FILM, Outputs
 from fewpoint.io.projects import RunRecord, read_project
-from fewpoint.pipeline.exports import convert_run
+from fewpoint.io.runs import load_result
+from fewpoint.pipeline.exports import convert_run, join_results
 from fewpoint.web import messages
 from fewpoint.web.faults import MissingError
 from fewpoint.web.orders import result_folder
@@ -104,7 +105,7 @@ def find_export(session: Session, name: str) -> Path:
 
 
 def write_export(order: ExportOrder) -> list[str]:
-    """Write the masks of every object as `fewpoint convert` does; returns the files below the order's folder."""
+    """Write the masks as `fewpoint convert` does, of several objects as one label map; returns the files in `out`."""
     project = read_project(order.project, order.version).project
     kept = [each for each in project.objects if result_folder(Path(order.run), each.id).exists()]
     if not kept:
@@ -113,13 +114,16 @@ def write_export(order: ExportOrder) -> list[str]:
     out = Path(order.out)
     out.parent.mkdir(parents=True, exist_ok=True)
 
-    def fill(folder: Path) -> None:
-        for target in kept:
-            inside = folder if len(kept) == 1 else folder / name_folder(target)
-            inside.mkdir(exist_ok=True)
-            convert_run(result_folder(Path(order.run), target.id), outputs, inside, lambda it, t=target: draw(it, t))
+    runs = [result_folder(Path(order.run), target.id) for target in kept]
 
-    replace_folder(out, fill)
+    def edit(first: Segmentation) -> AnySegmentation:
+        if len(kept) == 1:
+            return draw(first, kept[0])
+        results = [first, *map(load_result, runs[1:])]
+        drawn = tuple(draw(result, target) for result, target in zip(results, kept, strict=True))
+        return join_results(tuple(label_of(target) for target in kept), drawn)
+
+    replace_folder(out, lambda folder: convert_run(runs[0], outputs, folder, edit))
     files = sorted(path for path in out.rglob("*") if path.is_file())
     archive = out.with_name(out.name + ".zip")
     archive.unlink(missing_ok=True)
@@ -129,21 +133,22 @@ def write_export(order: ExportOrder) -> list[str]:
 
 
 def draw(result: Segmentation, target: NamedObject) -> Segmentation:
-    """The result with the frames that a person brushed as they were drawn."""
-    masks = np.array(result.masks)
+    """The result with the frames that a person brushed as they were drawn, and sure of it."""
+    masks, probabilities = np.array(result.masks), np.array(result.probabilities.values)
     for frame, stretches in target.brushed.items():
         masks[frame] = decode_mask(stretches, masks.shape[1:])
-    return replace(result, masks=masks)
+        probabilities[frame] = masks[frame]
+    return replace(result, masks=masks, probabilities=ProbabilityMaps(probabilities))
 
 
-def name_folder(target: NamedObject) -> str:
-    """A folder name for an object that no system trips over.
+def label_of(target: NamedObject) -> ObjectLabel:
+    """The object's name and colour.
 
-    >>> name_folder(NamedObject(3, "left / lung", "#e69f00"))
-    '3-left___lung'
+    >>> label_of(NamedObject(3, "left lung", "#e69f00")).colour
+    (230, 159, 0)
     """
-    plain = "".join(char if char.isalnum() or char in "-_" else "_" for char in target.name)
-    return f"{target.id}-{plain}"[:60]
+    red, green, blue = bytes.fromhex(target.colour.removeprefix("#"))
+    return ObjectLabel(target.name, (red, green, blue))
 
 
 def _pack(files: list[Path], folder: Path, path: Path) -> None:

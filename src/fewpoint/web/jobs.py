@@ -39,7 +39,7 @@ def run_order(order: Order, listen: Callable[[NamedObject, LastLook], Listener])
         look = LastLook()
         listener = listen(target, look)
         bound = project.bound_of(target.name)
-        task = Task(sequence, target.to_points(), bound, settings, project.seed, order.device)
+        task = Task(sequence, project.points_of(target), bound, settings, project.seed, order.device)
         try:
             _segment_object(_refine(task, order, target, listener), Path(order.folder), target, look, listener)
         except StoppedError:

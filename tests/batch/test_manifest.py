@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from fewpoint.batch.items import Defaults, build_item, read_task
 from fewpoint.batch.manifest import COLUMNS, read_rows
+from fewpoint.core import AreaBound
+from fewpoint.core.actions import AddPoint, SetBox, SetSettings
 from fewpoint.errors import InputError
 from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.io.projects import ProjectLog
 from synthetic import save_dataset_sequence
 
 
@@ -55,6 +59,21 @@ def test_in_a_folder_points_of_the_same_name_make_a_row(tmp_path):
         {"input": "c", "points": "c.points.csv"},
         {"input": "from-paper"},
     ]
+
+
+def test_in_a_folder_a_project_makes_a_row_with_all_that_a_person_said(tmp_path):
+    np.save(tmp_path / "scan.npy", np.zeros((2, 10, 20), np.uint8))
+    log = ProjectLog.create(tmp_path / "scan.fewpoint", tmp_path / "scan.npy", (2, 10, 20))
+    for action in (AddPoint("object", 0, 4, 5), SetBox("object", 0, 2, 3, 7, 13), SetSettings("fast", 7)):
+        log.do(action)
+    log.close()
+    (row,) = read_rows(tmp_path)
+    bound = AreaBound.from_box((2, 3, 7, 13), (10, 20)).fraction
+    expected = {"input": str(tmp_path / "scan.npy"), "points": "scan.fewpoint", "name": "scan"}
+    assert row.values == {**expected, "preset": "fast", "seed": "7", "max_fraction": repr(bound)}
+    task = read_task(build_item(row, Defaults()))
+    assert task.points.coordinates.tolist() == [[0, 4, 5]]
+    assert (task.bound.fraction, task.seed) == (bound, 7)
 
 
 def test_a_folder_without_points_is_refused(tmp_path):

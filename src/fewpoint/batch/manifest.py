@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fewpoint.errors import InputError
 from fewpoint.io.points import find_points
+from fewpoint.io.projects import is_project, read_project
 
 COLUMNS: dict[str, str] = {
     "input": "what is segmented, any input of fewpoint segment",
@@ -102,7 +103,7 @@ def _name_values(header: list[str], line: list[str]) -> dict[str, str]:
 
 
 def _find_rows(folder: Path) -> tuple[Row, ...]:
-    """Folders in the dataset's layout, and inputs that have points of the same name beside them."""
+    """Projects of the annotator, folders in the dataset's layout, and inputs with points of the same name beside."""
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     points = {
         strip_suffix(entry.name, POINT_SUFFIXES): entry.name
@@ -111,13 +112,25 @@ def _find_rows(folder: Path) -> tuple[Row, ...]:
     }
     rows = []
     for entry in entries:
-        if entry.is_dir() and find_points(entry):
+        if is_project(entry):
+            rows.append(Row(entry.name, folder, _read_project_row(entry)))
+        elif entry.is_dir() and find_points(entry):
             rows.append(Row(entry.name, folder, {"input": entry.name}))
         elif entry.name not in points.values() and (beside := points.get(strip_suffix(entry.name))):
             rows.append(Row(entry.name, folder, {"input": entry.name, "points": beside}))
     if not rows:
         raise InputError(
             f"no sequence with points found in {folder}: looked for NAME.nii.gz, NAME.mp4, a folder NAME or another "
-            "input with NAME.csv, NAME.mrk.json or NAME.fcsv beside it; give a manifest instead"
+            "input with NAME.csv, NAME.mrk.json or NAME.fcsv beside it, or NAME.fewpoint; give a manifest instead"
         )
     return tuple(rows)
+
+
+def _read_project_row(path: Path) -> dict[str, str]:
+    """What a project says, as columns; of the bounds of several objects the largest, which holds for all."""
+    found = read_project(path)
+    project = found.project
+    bounds = [bound.fraction for each in project.clicked if (bound := project.bound_of(each.name)) is not None]
+    bound = {"max_fraction": repr(max(bounds))} if bounds else {}
+    fixed = {"input": str(found.input), "points": path.name, "name": path.stem}
+    return {**fixed, "preset": project.preset, "seed": str(project.seed), **bound}

@@ -61,9 +61,8 @@ class Entry:
 def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
     """The row of a finished run folder."""
     manifest = read_json(run / MANIFEST_FILE)
-    result, priors = manifest["result"], read_priors(run / PRIORS_FILE)
+    result = manifest["result"]
     health = result.get("health")
-    names = ("frames", "frames_with_object", "mean_share", "largest_share", "bound")
     return Entry(
         name=name,
         state=State.FINISHED,
@@ -72,14 +71,31 @@ def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
         memory_mb=manifest["memory_mb"],
         cuda_mb=manifest["cuda_mb"],
         device=manifest["device"],
-        mean_prior=float(priors.mean.mean()),
-        largest_prior=float(priors.mean.max()),
-        prior_deviation=float(priors.deviation.mean()),
         health=None if health is None else Health(**health),
         warnings=(*result["notes"], *result["warnings"]),
         input=source,
-        **{field: result[field] for field in names},
+        frames=result["frames"],
+        **_sum_up(result.get("objects", [result])),
+        **_describe_priors(run / PRIORS_FILE),
     )
+
+
+def _sum_up(objects: list[dict]) -> dict[str, float]:
+    """Figures of one object, or of several together: those of the largest, and what all cover."""
+    largest = {name: max(each[name] for each in objects) for name in ("frames_with_object", "largest_share", "bound")}
+    return {**largest, "mean_share": sum(each["mean_share"] for each in objects)}
+
+
+def _describe_priors(path: Path) -> dict[str, float]:
+    """Nothing for several objects, which have a file each."""
+    if not path.exists():
+        return {}
+    priors = read_priors(path)
+    return {
+        "mean_prior": float(priors.mean.mean()),
+        "largest_prior": float(priors.mean.max()),
+        "prior_deviation": float(priors.deviation.mean()),
+    }
 
 
 def write_summary(entries: Iterable[Entry], path: Path) -> None:

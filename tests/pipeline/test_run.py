@@ -25,6 +25,7 @@ from fewpoint.core import (
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.io.atomic import read_json
+from fewpoint.io.formats import Outputs
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import RunFolder, load_probabilities
 from fewpoint.io.tables import read_history_records, read_priors
@@ -82,6 +83,16 @@ def test_memory_and_folder_give_the_same_result(finished):
     np.testing.assert_array_equal(result.probabilities.values, kept.probabilities.values)
     np.testing.assert_array_equal(result.priors.mean, kept.priors.mean)
     assert repr(result.history.records) == repr(kept.history.records)
+
+
+def test_a_run_without_a_report_leaves_all_the_rest(finished, tmp_path):
+    task = replace(make_task(SHORT), outputs=Outputs(report=False))
+    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
+        run_task(task, folder)
+        assert folder.finished
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    left = {path.name for path in finished[0].iterdir()} - names
+    assert left == {"report.html", "overlay.png"}
 
 
 def test_another_seed_gives_other_probabilities(finished):

@@ -101,12 +101,13 @@ class Outputs:
 
     formats: names of FILES, or "auto" for the input's own. probabilities: also in the same grid; of several objects a
     file each, with its number in the name.
-    film: also every frame with the outline of its mask, which a higher layer draws.
+    film: also every frame with the outline of its mask; report: the page about a run. A higher layer draws both.
     """
 
     formats: tuple[str, ...] = (AUTO,)
     probabilities: bool = False
     film: bool = False
+    report: bool = True
 
     @classmethod
     def of(cls, names: list[str], *, probabilities: bool = False) -> "Outputs":

@@ -301,7 +301,8 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: st
             write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
         if task.outputs.film:
             write_film(task.sequence, result, folder.path)
-        write_report(task, result, folder.path, log, device, health)
+        if task.outputs.report:
+            write_report(task, result, folder.path, log, device, health)
         return None, False
 
     log.run("report", 0, write)

@@ -11,6 +11,7 @@ from fewpoint.core import Listener, Message
 from fewpoint.core.progress import Event
 from fewpoint.core.project import NamedObject, Project
 from fewpoint.errors import InputError
+from fewpoint.io.formats import Outputs
 from fewpoint.io.images import read_sequence
 from fewpoint.io.projects import read_project
 from fewpoint.io.runs import RunFolder
@@ -39,7 +40,9 @@ def run_order(order: Order, listen: Callable[[NamedObject, LastLook], Listener])
         look = LastLook()
         listener = listen(target, look)
         bound = project.bound_of(target.name)
-        task = Task(sequence, project.points_of(target), bound, settings, project.seed, order.device)
+        # The page shows all that a report would, and a person waits for it.
+        outputs = Outputs(report=False)
+        task = Task(sequence, project.points_of(target), bound, settings, project.seed, order.device, outputs)
         try:
             _segment_object(_refine(task, order, target, listener), Path(order.folder), target, look, listener)
         except StoppedError:

@@ -77,6 +77,12 @@ def test_a_network_less_comes_before_less_than_half_of_the_epochs():
     )
 
 
+def test_networks_that_learn_side_by_side_take_the_time_of_one():
+    alone = estimate_seconds(FAST, SLOW)  # no looks, no masks: three networks of 16 epochs, 10 s each
+    assert alone == 3 * 16 * 10
+    assert estimate_seconds(FAST, replace(SLOW, at_once=2)) == 2 * 16 * 10
+
+
 def test_phases_without_epochs_stay_without():
     short = shorten(FAST, 0.5)
     assert (short.phases.warmup_epochs, short.phases.estimation_epochs, short.phases.final_epochs) == (8, 0, 0)

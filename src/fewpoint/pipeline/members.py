@@ -155,7 +155,7 @@ class Rounds:
     def _obtain(self, members: tuple[Member, ...], targets: Targets | None, done: int) -> tuple[list[Learnt], bool]:
         """The members' results, and whether all were found; `done` epochs of earlier rounds came before."""
         results = {member: load_learnt(path) for member in members if (path := self._found(member)) is not None}
-        missing, at_once = [member for member in members if member not in results], self._at_once()
+        missing, at_once = [each for each in members if each not in results], count_at_once(self.task, self.samples)
         for start in range(0, len(missing), at_once):
             group = missing[start : start + at_once]
             learnings = {member: self._prepare(member, targets) for member in group}
@@ -175,12 +175,6 @@ class Rounds:
             return None
         path = self.folder.artefact(f"{member.name}.npz")
         return path if path.exists() else None
-
-    def _at_once(self) -> int:
-        """How many members learn side by side: on a CPU as many as there are cores, where each keeps to one."""
-        training, phases = self.task.settings.training, self.task.settings.phases
-        alone = self.samples.frames.device.type != "cpu" or training.threads != 1 or phases.estimation_epochs
-        return 1 if alone else free_cores()
 
     def _prepare(self, member: Member, targets: Targets | None) -> Learning:
         samples, start = self.samples_of(member), self._start_of(member)
@@ -257,6 +251,13 @@ def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochReco
     history = learning.progress.history(learning.samples.n_frames)
     history = replace(history, records=tuple(label(record) for record in history.records))
     return Learnt(logits.half().cpu().numpy(), learning.priors(), history)
+
+
+def count_at_once(task: Task, samples: SampleSet) -> int:
+    """How many members learn side by side: on a CPU as many as there are cores, where each keeps to one."""
+    training, phases = task.settings.training, task.settings.phases
+    alone = samples.frames.device.type != "cpu" or training.threads != 1 or phases.estimation_epochs
+    return 1 if alone else free_cores()
 
 
 def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:

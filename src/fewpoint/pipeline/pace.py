@@ -20,6 +20,7 @@ from fewpoint.learning.training import Trainer
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings, override
 from fewpoint.pipeline.costs import StageLog
+from fewpoint.pipeline.members import count_at_once
 from fewpoint.pipeline.task import Task
 
 FIRST_STEPS, TIMED_STEPS = 2, 5  # the first ones find and fill memory, and on a GPU record the step
@@ -31,13 +32,14 @@ FEWEST_SHARE = 0.5  # of the epochs: with fewer, a network less is trained inste
 class Pace:
     """Seconds on this machine: of a training step, of one network on all frames once, and of the last masks.
 
-    steps: training steps of an epoch.
+    steps: training steps of an epoch. at_once: networks of a round that learn side by side.
     """
 
     step: float
     look: float
     masks: float
     steps: int
+    at_once: int = 1
 
 
 SCHEDULE = {
@@ -76,7 +78,8 @@ def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smo
         maps = stages.enlarge_maps([logits.half().cpu().numpy()], samples)
         stages.choose_masks(task, superpixels, maps, smoother)
 
-    return rehearse(stages.prepare_learning(task, samples, task.seed).trainer, choose)
+    pace = rehearse(stages.prepare_learning(task, samples, task.seed).trainer, choose)
+    return replace(pace, at_once=count_at_once(task, samples))
 
 
 def rehearse(trainer: Trainer, choose: Callable[[Tensor], None]) -> Pace:
@@ -117,10 +120,12 @@ def estimate_seconds(settings: Settings, pace: Pace) -> float:
     looks = phases.warmup_epochs + phases.final_epochs + passes * phases.estimation_epochs if often else _looks(first)
     later = refinement.round_epochs
     # The look after its last epoch is a network's prediction.
-    seconds = refinement.networks * (first * pace.steps * pace.step + (looks + passes) * pace.look)
+    one_first = first * pace.steps * pace.step + (looks + passes) * pace.look
     one_later = later * pace.steps * pace.step + (_looks(later) + passes) * pace.look
-    seconds += refinement.rounds * (refinement.round_networks * one_later + pace.masks)
-    return seconds + pace.masks
+    turns, later_turns = (
+        math.ceil(networks / pace.at_once) for networks in (refinement.networks, refinement.round_networks)
+    )
+    return turns * one_first + refinement.rounds * (later_turns * one_later + pace.masks) + pace.masks
 
 
 def fit_schedule(settings: Settings, pace: Pace, seconds: float) -> Fitted | None:

@@ -177,16 +177,7 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     if fractions.keys() & boxes.keys():
         raise typer.BadParameter("give --max-fraction or --largest-box, not both")
     bounds = {name: _parse_fraction(text) for name, text in fractions.items()}
-    if method is not None and preset != PresetName.AUTO:
-        raise typer.BadParameter("give --method or --preset, not both")
-    if time_limit is not None and not 0 < time_limit < math.inf:
-        raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
-    if time_limit is not None and method is not None:
-        raise typer.BadParameter("--time-limit shortens fewpoint's own schedule, it cannot be given with --method")
-    if method is not None and (refined is not None or warm_start is not None):
-        raise typer.BadParameter("--refine and --warm-start are for fewpoint's own networks, not for --method")
-    if refined is not None and (warm_start is not None or time_limit is not None):
-        raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
+    _refuse_combinations(preset, method, time_limit, refined, warm_start)
     from fewpoint.cli.competitors import CompetitorTask, choose_settings, is_competitor, run_competitor
     from fewpoint.io.images import parse_window, read_sequence
     from fewpoint.io.projects import is_project, read_project
@@ -249,6 +240,22 @@ def segment_command(  # noqa: PLR0913 - one argument an option
             run(task, folder, listener)
         masks = [folder.path / FILES[name] for name in outputs.resolve(sequence.source)]
         _tell(folder.path, folder.manifest, masks, as_json)
+
+
+def _refuse_combinations(
+    preset: str, method: str | None, time_limit: float | None, refined: Path | None, warm_start: Path | None
+) -> None:
+    """BadParameter for options that make no sense together, before anything is read."""
+    if method is not None and preset != PresetName.AUTO:
+        raise typer.BadParameter("give --method or --preset, not both")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
+    if time_limit is not None and method is not None:
+        raise typer.BadParameter("--time-limit shortens fewpoint's own schedule, it cannot be given with --method")
+    if method is not None and (refined is not None or warm_start is not None):
+        raise typer.BadParameter("--refine and --warm-start are for fewpoint's own networks, not for --method")
+    if refined is not None and (warm_start is not None or time_limit is not None):
+        raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
 
 
 def build_settings(

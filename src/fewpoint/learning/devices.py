@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from threading import Thread
 
 import torch
 
@@ -39,6 +41,24 @@ def free_cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(told)) if told.isdigit() and int(told) else cores
+
+
+def wake(device: torch.device, modules: tuple[str, ...] = ()) -> None:
+    """On a GPU, load in the background what takes seconds to load: its libraries, and modules needed at the end."""
+    if device.type == "cuda":
+        Thread(target=_load, args=(device, modules)).start()
+
+
+def _load(device: torch.device, modules: tuple[str, ...]) -> None:
+    """Forward and backward through a small convolution, in the precision of training."""
+    frames = torch.zeros(2, 8, 32, 32, device=device).to(memory_format=torch.channels_last)
+    network = torch.nn.Sequential(torch.nn.Conv2d(8, 8, 3), torch.nn.BatchNorm2d(8)).to(
+        device, memory_format=torch.channels_last
+    )
+    with torch.autocast(device.type, torch.bfloat16):
+        network(frames).sum().backward()
+    for name in modules:
+        import_module(name)
 
 
 def describe_device(device: torch.device) -> str:

@@ -1,7 +1,8 @@
 """One epoch of training, eager on CPUs and as a captured CUDA graph on GPUs."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from typing import Any, TypeVar
 
@@ -211,7 +212,7 @@ class Trainer:
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self._noise)
-        with torch.cuda.graph(graph):
+        with _uncounted(self.network), torch.cuda.graph(graph):
             self._train_batch()
         self.network.load_state_dict(before["network"])
         self._optimiser.load_state_dict(before["optimiser"])
@@ -239,6 +240,20 @@ def alternate(works: list[Generator[None, None, Result]]) -> list[Result]:
             except StopIteration as end:
                 results[number] = end.value
     return [results[number] for number in range(len(works))]
+
+
+@contextmanager
+def _uncounted(network: nn.Module) -> Iterator[None]:
+    """Keep batch norms from counting batches: nothing reads the counts, and each costs a kernel a step."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    counts = [norm.num_batches_tracked for norm in norms]
+    for norm in norms:
+        norm.num_batches_tracked = None
+    try:
+        yield
+    finally:
+        for norm, count in zip(norms, counts, strict=True):
+            norm.num_batches_tracked = count
 
 
 def _clone(state: Any) -> Any:

@@ -1,5 +1,6 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
-from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device, wake
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
@@ -42,6 +43,8 @@ from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule, shorten
 from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, examine, summarise, write_report
 from fewpoint.pipeline.task import Task
+
+REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 def segment(
@@ -146,6 +149,7 @@ def _shorten_warm(task: Task) -> Task:
 
 def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
+    wake(device, REPORT_MODULES if folder is not None and task.outputs.report else ())
     log = StageLog(folder, listener)
     if len(task.points.object_names) > 1:
         done = Done(*run_objects(task, folder, log, device))
@@ -295,14 +299,19 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: st
     health = examine(task, result)
     summary = {**summarise(result), "health": asdict(min(health, key=lambda each: each.score))}
 
-    def write() -> tuple[None, bool]:
+    def write_masks() -> None:
         write_result(result, folder.path, task.outputs)
         if done.learnt:
             write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
-        if task.outputs.film:
-            write_film(task.sequence, result, folder.path)
-        if task.outputs.report:
-            write_report(task, result, folder.path, log, device, health)
+
+    def write() -> tuple[None, bool]:
+        with ThreadPoolExecutor(1) as other:  # compresses while the report is drawn
+            masks = other.submit(write_masks)
+            if task.outputs.film:
+                write_film(task.sequence, result, folder.path)
+            if task.outputs.report:
+                write_report(task, result, folder.path, log, device, health)
+            masks.result()
         return None, False
 
     log.run("report", 0, write)

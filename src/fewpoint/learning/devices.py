@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from threading import Thread
 
 import torch
@@ -43,13 +42,13 @@ def free_cores() -> int:
     return min(cores, int(told)) if told.isdigit() and int(told) else cores
 
 
-def wake(device: torch.device, modules: tuple[str, ...] = ()) -> None:
-    """On a GPU, load in the background what takes seconds to load: its libraries, and modules needed at the end."""
+def wake(device: torch.device) -> None:
+    """Let a GPU's libraries, which take seconds to load, do so in the background."""
     if device.type == "cuda":
-        Thread(target=_load, args=(device, modules)).start()
+        Thread(target=_try_out, args=(device,)).start()
 
 
-def _load(device: torch.device, modules: tuple[str, ...]) -> None:
+def _try_out(device: torch.device) -> None:
     """Forward and backward through a small convolution, in the precision of training."""
     frames = torch.zeros(2, 8, 32, 32, device=device).to(memory_format=torch.channels_last)
     network = torch.nn.Sequential(torch.nn.Conv2d(8, 8, 3), torch.nn.BatchNorm2d(8)).to(
@@ -57,8 +56,6 @@ def _load(device: torch.device, modules: tuple[str, ...]) -> None:
     )
     with torch.autocast(device.type, torch.bfloat16):
         network(frames).sum().backward()
-    for name in modules:
-        import_module(name)
 
 
 def describe_device(device: torch.device) -> str:

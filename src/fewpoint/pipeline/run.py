@@ -2,7 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import torch
@@ -149,7 +151,7 @@ def _shorten_warm(task: Task) -> Task:
 
 def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
-    wake(device, REPORT_MODULES if folder is not None and task.outputs.report else ())
+    wake(device)
     log = StageLog(folder, listener)
     if len(task.points.object_names) > 1:
         done = Done(*run_objects(task, folder, log, device))
@@ -233,6 +235,8 @@ def _run_inside(
     """From superpixels to masks, on the part of the frames that matters, and the last networks."""
     samples, smoother = ground.samples, ground.smoother
     rounds = Rounds(task, samples, _gather_clues(task, ground), folder, listener)
+    if samples.frames.is_cuda and folder is not None and task.outputs.report:
+        Thread(target=lambda: list(map(import_module, REPORT_MODULES))).start()  # while the GPU is at work
     learnt, history = log.run("learning", count_epochs(task.settings, task.refining), lambda: _learn(rounds))
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("masks", 0, lambda: _masks(task, ground.superpixels, probabilities, smoother, folder))

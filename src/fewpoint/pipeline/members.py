@@ -141,8 +141,8 @@ class Rounds:
     def _aim_at(self, probabilities: Tensor, clues: Clues) -> Targets:
         refinement = self.task.settings.refinement
         if self.task.previous is not None:
-            # The networks of a run before have learnt the places of the clicks: told again, they count twice.
-            refinement = replace(refinement, nearness=0.0, profile=0.0)
+            # The networks of a run before have learnt what the clicks and outlines said: told again, it counts twice.
+            refinement = replace(refinement, nearness=0.0, profile=0.0, taper=0.0, outlines=0.0)
         return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
 
     def samples_of(self, member: Member) -> SampleSet:

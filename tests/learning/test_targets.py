@@ -18,6 +18,7 @@ from fewpoint.learning.targets import (
     _level_of_share,
     click_distances,
     find_excess,
+    find_frame_excess,
     hangs_together,
     make_targets,
     mean_share,
@@ -285,6 +286,29 @@ def test_frames_without_the_object_have_no_say_in_its_size(samples):
     aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.9}))
     learnt[2:] = 0.95  # on these frames alone it covers everything
     assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent) == 0
+
+
+@pytest.mark.parametrize(("amount", "covered"), [(0.0, [5, 6, 7, 9]), (0.5, [5, 6]), (1.0, [5])])
+def test_frames_take_the_size_of_their_targets_as_far_as_is_asked(samples, amount, covered):
+    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
+    aimed_at = torch.sigmoid(scores_of({2: 0.9}))
+    excess = find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4), amount)
+    lowered = blocks_of(torch.logit(learnt) - excess[:, None, None])
+    assert [block for block in range(16) if lowered[block] >= 0.5 - 1e-5] == covered
+
+
+def test_a_frame_on_which_a_network_found_nothing_is_raised_to_its_target(samples):
+    learnt = torch.sigmoid(scores_of({5: 0.3, 6: 0.2}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9}))
+    excess = find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4), 1.0)
+    assert excess.tolist() == pytest.approx([math.log(0.3 / 0.7)] * 4, abs=1e-4)
+
+
+def test_frames_marked_absent_and_frames_without_anything_keep_their_size(samples):
+    absent = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[2, 3]))
+    learnt, aimed_at = torch.full((4, 16, 16), 0.1), torch.full((4, 16, 16), 0.1)
+    learnt[2:] = 0.9
+    assert not find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent, 1.0).any()
 
 
 def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):

@@ -14,7 +14,6 @@ LEVELS = np.append(np.arange(1, 20) / 20, 0.97)
 SMALLEST = 0.003  # of a frame
 ROOM = 1.1  # times the bound: superpixels are yet to round a part off
 ALIKE = 0.7  # of the steepest: other parts with such an outline belong to the object as well
-TOUCH = 1.0  # pixels by which a part may miss a point and still hold it
 
 
 class Part(NamedTuple):
@@ -25,18 +24,15 @@ class Part(NamedTuple):
     steepness: float
 
 
-def find_outlined(probabilities: np.ndarray, valid: np.ndarray, distances: np.ndarray, largest: float) -> np.ndarray:
+def find_outlined(probabilities: np.ndarray, valid: np.ndarray, largest: float) -> np.ndarray:
     """(T, h, w) bool, the parts of each frame with the clearest outlines.
 
-    probabilities, valid: (T, h, w); what is not valid is no part of the frame. distances: (T, h, w) to the frame's
-    nearest point, infinite on frames without one; on others a part must hold a point, unless none does. largest: share
-    of a frame that the object may cover.
+    probabilities, valid: (T, h, w); what is not valid is no part of the frame. largest: share of a frame that the
+    object may cover. Points have no say: one of several parts holds the click, and the others are as clear.
     """
     outlined = np.zeros(probabilities.shape, bool)
-    for chosen, probability, inside, distance in zip(outlined, probabilities, valid, distances, strict=True):
-        parts = cut_parts(probability, inside, largest)
-        held = [part for part in parts if distance[part.box][part.mask].min() <= TOUCH]
-        _choose(held or parts, chosen)
+    for chosen, probability, inside in zip(outlined, probabilities, valid, strict=True):
+        _choose(cut_parts(probability, inside, largest), chosen)
     return outlined
 
 
@@ -59,9 +55,9 @@ def cut_parts(probability: np.ndarray, valid: np.ndarray, largest: float) -> lis
 
 
 def innermost(mask: np.ndarray) -> list[tuple[int, int]]:
-    """Row and column of the pixel farthest from the edge of each connected part of a mask (h, w)."""
+    """Row and column of the pixel farthest from the edge of each part of a mask (h, w); that of the frame is none."""
     components, count = ndimage.label(mask)
-    depths = ndimage.distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]
+    depths = ndimage.distance_transform_edt(mask)
     places = ndimage.maximum_position(depths, components, range(1, count + 1))
     return [(int(row), int(column)) for row, column in places]
 

@@ -66,7 +66,7 @@ def make_targets(
     valid = (samples.labels < samples.regions).float()
     taper = _fit_taper(probabilities, samples, clues.points, settings)
     if settings.outlines:
-        outlined = _find_outlined(probabilities, samples, clues.carried, bound)
+        outlined = _find_outlined(probabilities, samples, bound)
         clues = replace(clues, carried=stand_in(outlined, samples, clues))
         probabilities = _favour(probabilities, outlined, settings.outlines * (1 - taper.trust))
     pooled = pool_regions_of(probabilities, samples)
@@ -106,6 +106,23 @@ def find_excess(probabilities: Tensor, targets: Targets, samples: SampleSet) -> 
         return 0.0
     level = _level_of_share(learnt, areas, share)
     return max(0.0, math.log(level / (1 - level)))
+
+
+def find_frame_excess(probabilities: Tensor, targets: Targets, samples: SampleSet, amount: float) -> Tensor:
+    """(T,) how far the logits of each frame of (T, h, w) probabilities must be lowered, or if below 0 raised.
+
+    Each frame then covers the share that the targets cover there, to the power `amount`, times its own to the power
+    1 - amount. Frames marked absent, and those on which both cover nothing, stay as they are.
+    """
+    learnt, aimed_at = (pool_regions_of(values, samples) for values in (probabilities, targets.probability))
+    own, wanted = ((samples.areas * (values >= 0.5)).sum(1).tolist() for values in (learnt, aimed_at))
+    excess = torch.zeros(samples.n_frames, device=probabilities.device)
+    for frame in np.flatnonzero(~samples.absent).tolist():
+        if amount and own[frame] + wanted[frame] > 0:
+            share = max(wanted[frame], LEAST) ** amount * max(own[frame], LEAST) ** (1 - amount)
+            level = _level_of_share(learnt[frame, None], samples.areas[frame, None], share)
+            excess[frame] = math.log(level / (1 - level))
+    return excess
 
 
 def click_distances(samples: SampleSet, points: PointSet) -> Tensor:
@@ -216,11 +233,10 @@ def _fit_taper(probabilities: Tensor, samples: SampleSet, points: PointSet, sett
     return replace(taper, trust=min(1.0, settings.taper * taper.trust))
 
 
-def _find_outlined(probabilities: Tensor, samples: SampleSet, carried: PointSet, bound: AreaBound) -> np.ndarray:
+def _find_outlined(probabilities: Tensor, samples: SampleSet, bound: AreaBound) -> np.ndarray:
     """(T, h, w) bool, the parts of each frame with the clearest outlines; none on frames marked absent."""
     valid = (samples.labels < samples.regions).cpu().numpy() & ~samples.absent[:, np.newaxis, np.newaxis]
-    distances = click_distances(samples, carried).cpu().numpy()
-    return find_outlined(probabilities.float().cpu().numpy(), valid, distances, bound.fraction)
+    return find_outlined(probabilities.float().cpu().numpy(), valid, bound.fraction)
 
 
 def stand_in(outlined: np.ndarray, samples: SampleSet, clues: Clues) -> PointSet:

@@ -26,6 +26,7 @@ from fewpoint.learning.phases import Learning
 from fewpoint.learning.targets import Clues
 from fewpoint.learning.unseen import CENTRED
 from fewpoint.pipeline import members as members_module
+from fewpoint.pipeline import run as run_module
 from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.members import (
     Learnt,
@@ -34,11 +35,13 @@ from fewpoint.pipeline.members import (
     count_epochs,
     estimate_priors,
     join_histories,
+    kept_of,
     label_record,
     load_learnt,
     mean_probability,
     plan_members,
     save_learnt,
+    suit_clicks,
 )
 from fewpoint.pipeline.run import run_and_keep, run_task
 from fewpoint.pipeline.stages import prepare_samples
@@ -290,3 +293,30 @@ def test_the_first_further_round_is_told_the_size_by_unseen_clicks_and_later_one
     found = 15 / 21
     error = (found * (1 - found) / 21 + 1 / (2 * 21) ** 2) ** 0.5
     assert told == [pytest.approx(CENTRED * 0.5 * found / (found - error)), None]
+
+
+TWO_ROUNDS = override_from_text(SEVERAL, ["refinement.round_networks=1", "refinement.rounds=2"])
+
+
+def test_masks_are_made_of_the_mean_of_all_further_rounds(monkeypatch):
+    seen = []
+    real = run_module.stages.enlarge_maps
+    monkeypatch.setattr(
+        run_module.stages, "enlarge_maps", lambda members, samples: seen.append(members) or real(members, samples)
+    )
+    result, previous = run_and_keep(make_task(TWO_ROUNDS))
+    assert [record.phase for record in result.history.records][-2:] == ["round 1", "round 2"]
+    assert len(seen[0]) == len(previous.model.weights) == len(previous.logits) == 2
+    assert not np.array_equal(*seen[0])
+    assert [member.name for member in kept_of(make_task(TWO_ROUNDS))] == ["network-1-0", "network-2-0"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "absent", "rounds"), [([0, 1, 2], (), 1), ([0, 1], (), 2), ([0, 1], (4,), 1), ([3, 3, 3], (), 2)]
+)
+def test_there_are_more_rounds_where_most_frames_have_no_click(rows, absent, rounds):
+    settings = override_from_text(SEVERAL, ["refinement.sparse_rounds=2"])
+    points = PointSet.from_rows([(frame, 1, 1 + place) for place, frame in enumerate(rows)], absent)
+    assert suit_clicks(settings, points, 5).refinement.rounds == rounds
+    alone = override_from_text(settings, ["refinement.rounds=0"])
+    assert suit_clicks(alone, points, 5) == alone

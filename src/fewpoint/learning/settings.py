@@ -125,7 +125,8 @@ class RefinementSettings:
     """Several networks and further rounds; the paper has one network and no further round.
 
     networks: trained on the points, each with its own seed; their probabilities are averaged.
-    rounds: how often new networks learn from the last ones' probabilities, put right by the clicks.
+    rounds: how often new networks learn from the last ones' probabilities, put right by the clicks; the masks are made
+    of the mean of all of them. sparse_rounds: the same where most frames have no click, if it is more.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
     unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
     prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out.
@@ -140,6 +141,7 @@ class RefinementSettings:
 
     networks: int = 1
     rounds: int = 0
+    sparse_rounds: int = 0
     round_networks: int = 1
     round_epochs: int = 24
     round_rate: float = 1e-3
@@ -155,7 +157,8 @@ class RefinementSettings:
     def __post_init__(self) -> None:
         for name in ("networks", "round_networks", "round_epochs"):
             require("refinement", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
-        require("refinement", "rounds", self.rounds >= 0, "0 or more", self.rounds)
+        for name in ("rounds", "sparse_rounds"):
+            require("refinement", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
         require("refinement", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
         for name in ("nearness", "profile", "taper", "outlines"):
             require("refinement", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))

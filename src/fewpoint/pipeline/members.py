@@ -16,6 +16,7 @@ from fewpoint.core import (
     EpochPredicted,
     EpochRecord,
     Listener,
+    PointSet,
     PriorEstimate,
     PriorHistory,
     StepsTaken,
@@ -63,7 +64,7 @@ class Member:
 class Learnt:
     """What a member leaves behind: (T, h, w) float16 logits at the working size, and how it got there.
 
-    weights: by name; those of the last round only, to which others may come back.
+    weights: by name; those of networks whose say counts in the end, to which others may come back.
     """
 
     logits: np.ndarray
@@ -93,6 +94,27 @@ def plan_of(task: Task) -> tuple[tuple[Member, ...], ...]:
     return plan_refinement(task.refining, task.seed) if task.refining else plan_members(task.settings, task.seed)
 
 
+def kept_of(task: Task) -> tuple[Member, ...]:
+    """The members whose mean the masks are made of: of all further rounds, or of the only one."""
+    return tuple(member for members in plan_of(task) for member in members if is_kept(member, task.settings))
+
+
+def is_kept(member: Member, settings: Settings) -> bool:
+    return bool(member.refining) or member.round >= min(1, settings.refinement.rounds)
+
+
+def suit_clicks(settings: Settings, points: PointSet, n_frames: int) -> Settings:
+    """The settings with as many rounds as the clicks need: more where most of the frames have none.
+
+    Frames marked absent are told as well as those with a click.
+    """
+    refinement = settings.refinement
+    told = len(np.unique(points.frames)) + len(points.absent)
+    if refinement.rounds == 0 or 2 * told >= n_frames:
+        return settings
+    return replace(settings, refinement=replace(refinement, rounds=max(refinement.rounds, refinement.sparse_rounds)))
+
+
 def count_epochs(settings: Settings, refining: int = 0) -> int:
     """The most epochs that all members together may take. refining: so many networks of an earlier run."""
     if refining:
@@ -113,9 +135,10 @@ class Rounds:
     listener: Listener
 
     def run(self) -> tuple[tuple[Learnt, ...], PriorHistory, bool]:
-        """The members of the last round, the history of all, and whether all were found finished."""
+        """What the members to keep have learnt, the history of all, and whether all were found finished."""
         plan = plan_of(self.task)
         learnt: list[Learnt] = []
+        kept: list[Learnt] = []
         histories: list[PriorHistory] = []
         reused, targets = True, None
         for members in plan:
@@ -125,8 +148,9 @@ class Rounds:
                 targets = self._aim_at(recall(self.task.previous, self.samples, self.task), self.clues)
             learnt, found = self._obtain(members, targets, sum(map(len, histories)))
             reused &= found
+            kept += learnt if is_kept(members[0], self.task.settings) else []
             histories += [each.history for each in learnt]
-        return tuple(learnt), join_histories(histories), reused
+        return tuple(kept), join_histories(histories), reused
 
     def make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
         """What the next round learns from; only networks that learnt from the points have clicks unseen by them."""
@@ -207,7 +231,7 @@ class Rounds:
             logits = logits - excess
             logits = logits - self._frame_excess(logits, targets)[:, None, None]
         result = sum_up_learnt(learning, logits, self._label_of(member, place))
-        if self._is_last(member):
+        if is_kept(member, self.task.settings):
             result = replace(result, weights=stages.take_weights(learning.trainer.network))
         if self.folder is not None:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
@@ -224,10 +248,6 @@ class Rounds:
         if previous is not None:
             return previous.model.weights[member.number]
         return warm.weights[member.number % len(warm.weights)] if warm is not None and member.round == 0 else None
-
-    def _is_last(self, member: Member) -> bool:
-        """Whether no later round follows the member's."""
-        return bool(member.refining) or member.round == self.task.settings.refinement.rounds
 
     def told(self, label: Callable[[EpochRecord], EpochRecord], place: int, places: list[int]) -> Listener:
         """Passes events on, epochs as they will stand in the history of the run, and how many are over by then."""

@@ -38,7 +38,7 @@ from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, plan_of
+from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, kept_of, suit_clicks
 from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
 from fewpoint.pipeline.objects import run_objects
 from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule, shorten
@@ -167,6 +167,7 @@ def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> 
 def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> Done:
     if task.own_bounds:  # of the only object, by its name
         task = replace(task, bound=task.own_bounds[0][1], own_bounds=())
+    task = replace(task, settings=suit_clicks(task.settings, task.points, len(task.sequence)))
     bound = _first_bound(task)
     focus = _find_focus(task, bound)
     inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(log.listener)
@@ -340,5 +341,5 @@ def _describe_start(task: Task, done: Done) -> dict[str, object]:
     return {
         "refined_from": None if task.previous is None else task.previous.name,
         "focus": list(done.focus.box),
-        "networks": [member.name for member in plan_of(task)[-1]],
+        "networks": [member.name for member in kept_of(task)],
     }

@@ -60,6 +60,8 @@ class TrainingSettings:
     precision: on CUDA, "bfloat16" or "float32".
     threads: of the network on a CPU; 0 leaves it to torch. A small network gains nothing from more than one, and with
     a fixed number the masks do not depend on how many cores a machine has.
+    parts: on a CPU, into how many parts the batch of a network that learns alone is divided, for a core each. A part
+    has its own batch statistics, on however many cores.
     """
 
     max_side: int = 512
@@ -71,11 +73,13 @@ class TrainingSettings:
     mirrors: bool = False
     precision: str = "bfloat16"
     threads: int = 0
+    parts: int = 1
 
     def __post_init__(self) -> None:
         require("training", "max_side", self.max_side >= 16, "16 or more", self.max_side)
         require("training", "batch", self.batch >= 1, "1 or more", self.batch)
         require("training", "threads", self.threads >= 0, "0 (torch's own choice) or more", self.threads)
+        require("training", "parts", self.parts >= 1, "1 or more", self.parts)
         require("training", "frames_per_epoch", self.frames_per_epoch >= 1, "1 or more", self.frames_per_epoch)
         require("training", "weight_decay", self.weight_decay >= 0, "0 or more", self.weight_decay)
         require("training", "clip_norm", self.clip_norm > 0, "above 0", self.clip_norm)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
 from fewpoint.learning.objectives import Objective
+from fewpoint.learning.parts import Parts
 from fewpoint.learning.prediction import run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
@@ -65,13 +66,16 @@ class Trainer:
             lr=self._rate,
             weight_decay=recipe.training.weight_decay,
             capturable=on_cuda,
-            foreach=True,
+            foreach=device.type != "cpu",
+            fused=device.type == "cpu",
         )
         objects = (1 + len(others),) if others else ()
         self._priors = torch.zeros(samples.n_frames, *objects, device=device)
         self._totals = torch.zeros(4, *objects, device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
+        divided = device.type == "cpu" and recipe.training.parts > 1
+        self._parts = Parts(self.network, recipe.training.parts) if divided else None
 
     @property
     def steps_per_epoch(self) -> int:
@@ -166,27 +170,37 @@ class Trainer:
 
     def _train_batch(self) -> None:
         """One step on the frames in self._index; nothing here waits for the device."""
-        index, samples, recipe = self._index, self.samples, self.recipe
-        maps = [each[index] for each in recipe.objective.maps]
-        frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps)
-        logits = run_network(self.network, samples.standardise(frames), recipe.training)
-        risk = recipe.objective(logits, labels, maps, index, self._priors[index])
         self._optimiser.zero_grad(set_to_none=not self._index.is_cuda)
-        risk.objective.sum().backward()
-        nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
+        if self._parts is None:
+            figures = self._descend(self.network, self._index, self._noise)
+        else:
+            figures = self._parts.descend(self._descend, self._index, self._noise)
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.training.clip_norm)
         self._optimiser.step()
-        self._totals += torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
+        self._totals += figures
 
-    def _augment(self, frames: Tensor, labels: Tensor, maps: list[Tensor]) -> tuple[Tensor, Tensor, list[Tensor]]:
+    def _descend(self, network: nn.Module, index: Tensor, noise: torch.Generator) -> Tensor:
+        """Leave the gradients of the risk of some frames in the network, and return the figures of StepMeans."""
+        samples, recipe = self.samples, self.recipe
+        maps = [each[index] for each in recipe.objective.maps]
+        frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps, noise)
+        logits = run_network(network, samples.standardise(frames), recipe.training)
+        risk = recipe.objective(logits, labels, maps, index, self._priors[index])
+        risk.objective.sum().backward()
+        return torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
+
+    def _augment(
+        self, frames: Tensor, labels: Tensor, maps: list[Tensor], noise: torch.Generator
+    ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Change the frames at random; labels and maps move with them."""
         settings = self.recipe.augmentation
         if settings.flips:
-            frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], self._noise)
+            frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], noise)
         if settings.warps:
-            grid = draw_warps(frames.shape, settings, self._noise)
+            grid = draw_warps(frames.shape, settings, noise)
             frames, labels = warp_frames(frames, labels, self.samples.regions, grid)
             maps = warp_maps(maps, grid)
-        return augment_frames(frames, settings, self._noise), labels, maps
+        return augment_frames(frames, settings, noise), labels, maps
 
     def _capture(self) -> Callable[[], None]:
         """Record one step as a CUDA graph, leaving weights, optimiser and random numbers as they were."""

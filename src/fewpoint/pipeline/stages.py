@@ -1,7 +1,7 @@
 """The stages of a run, each a function from nouns to nouns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.objectives import JointObjective, Objective, PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
 from fewpoint.learning.samples import SampleSet, build_joint_samples, build_samples
-from fewpoint.learning.settings import PhaseSettings
+from fewpoint.learning.settings import PhaseSettings, TrainingSettings
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
@@ -118,7 +118,8 @@ def prepare_learning(
     if start is not None:
         load_weights(network, start)
     objective = _choose_objective(task, samples, targets)
-    trainer = Trainer(network, samples, Recipe(objective, settings.training, settings.augmentation), seed)
+    recipe = Recipe(objective, _choose_training(task, of_points=targets is None), settings.augmentation)
+    trainer = Trainer(network, samples, recipe, seed)
     learning = Learning.start(trainer, task.bound, _choose_schedule(task, of_points=targets is None))
     if targets is not None:
         learning.show_priors(targets.share())
@@ -150,6 +151,14 @@ def _head_prior(task: Task) -> float:
 
 def _choose_objective(task: Task, samples: SampleSet, targets: Targets | None) -> Objective:
     return PointObjective(samples, task.settings.risk) if targets is None else TargetObjective.of(targets)
+
+
+def _choose_training(task: Task, *, of_points: bool) -> TrainingSettings:
+    """The settings of training; a batch is whole where the networks of a round have a core each already."""
+    refinement = task.settings.refinement
+    networks = refinement.networks if of_points else task.refining or refinement.round_networks
+    training = task.settings.training
+    return training if networks == 1 else replace(training, parts=1)
 
 
 def _choose_schedule(task: Task, *, of_points: bool) -> Schedule:

@@ -79,8 +79,7 @@ class Trainer:
 
     @property
     def steps_per_epoch(self) -> int:
-        settings = self.recipe.training
-        return math.ceil(max(self.samples.n_frames, settings.frames_per_epoch) / settings.batch)
+        return count_steps(self.samples.n_frames, self.recipe.training)
 
     def run_epoch(self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore) -> StepMeans:
         """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step.
@@ -231,6 +230,11 @@ class Trainer:
                 else:
                     value.zero_()
         self._noise.set_state(state["noise"])
+
+
+def count_steps(n_frames: int, settings: TrainingSettings) -> int:
+    """Training steps of an epoch on so many frames."""
+    return math.ceil(max(n_frames, settings.frames_per_epoch) / settings.batch)
 
 
 def _clone(state: dict) -> dict:

@@ -77,18 +77,19 @@ def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
 
 def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, device: torch.device) -> SampleSet:
     """Frames, superpixels and clicks at the working size, on the device."""
-    return build_samples(task.sequence, superpixels, task.points, _fit_size(task), device, carried=carried)
+    return build_samples(task.sequence, superpixels, task.points, fit_size(task), device, carried=carried)
 
 
 def prepare_joint_samples(
     tasks: tuple[Task, ...], superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
 ) -> tuple[SampleSet, ...]:
     """The same for several objects, a task each on the same frames."""
-    points, size = tuple(task.points for task in tasks), _fit_size(tasks[0])
+    points, size = tuple(task.points for task in tasks), fit_size(tasks[0])
     return build_joint_samples(tasks[0].sequence, superpixels, points, size, device, carried=carried)
 
 
-def _fit_size(task: Task) -> WorkingSize:
+def fit_size(task: Task) -> WorkingSize:
+    """The size at which the networks see the frames."""
     multiple = 2 ** (task.settings.network.levels - 1)
     return WorkingSize.fit(task.sequence.size, task.settings.training.max_side, multiple, task.sequence.square_size)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
 from fewpoint.learning.objectives import Objective
 from fewpoint.learning.parts import Parts
-from fewpoint.learning.prediction import run_network
+from fewpoint.learning.prediction import choose_layout, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
 
@@ -53,7 +53,7 @@ class Trainer:
         self, network: nn.Module, samples: SampleSet, recipe: Recipe, seed: int, *, others: tuple[SampleSet, ...] = ()
     ) -> None:
         device = samples.frames.device
-        self.network = network.to(device, memory_format=torch.channels_last)
+        self.network = network.to(device, memory_format=choose_layout(network, device))
         self.samples = samples
         self.others = others
         self.recipe = recipe

@@ -84,11 +84,11 @@ def test_networks_that_learn_side_by_side_take_the_time_of_one():
     assert estimate_seconds(FAST, replace(SLOW, at_once=2)) == 2 * 16 * 10
 
 
-def test_a_network_alone_in_its_round_has_its_own_step():
+def test_the_only_network_of_a_further_round_has_its_own_step():
     divided = replace(SLOW, alone=4.0)
     assert estimate_seconds(FAST, divided) == 2 * 16 * 10 + 16 * 4
-    single = override_from_text(FAST, ["refinement.networks=1"])
-    assert estimate_seconds(single, divided) == 2 * 16 * 4
+    several = override_from_text(FAST, ["refinement.round_networks=2"])
+    assert estimate_seconds(several, divided) == 4 * 16 * 10
 
 
 def test_phases_without_epochs_stay_without():

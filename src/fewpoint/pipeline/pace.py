@@ -34,8 +34,8 @@ FEWEST_SHARE = 0.5  # of the epochs: with fewer, a network less is trained inste
 class Pace:
     """Seconds on this machine: of a training step, of one network on all frames once, and of the last masks.
 
-    steps: training steps of an epoch. at_once: networks of a round that learn side by side. alone: of a step of a
-    network that is the only one of its round and may use more cores; None where it takes as long as any.
+    steps: training steps of an epoch. at_once: networks of a round that learn side by side. alone: of a step of the
+    only network of a further round, which may use more cores; None where it takes as long as any.
     """
 
     step: float
@@ -45,8 +45,8 @@ class Pace:
     at_once: int = 1
     alone: float | None = None
 
-    def step_of(self, networks: int) -> float:
-        """Seconds of a training step in a round of so many networks."""
+    def later_step(self, networks: int) -> float:
+        """Seconds of a training step in a further round of so many networks."""
         return self.step if networks > 1 or self.alone is None else self.alone
 
 
@@ -91,11 +91,12 @@ def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smo
 
 
 def _clock_alone(task: Task, samples: SampleSet) -> float | None:
-    """Seconds of a step of a network alone in its round, where its batches are divided."""
+    """Seconds of a step on divided batches, where the settings divide them; what it descends hardly matters."""
     if task.settings.training.parts == 1 or samples.frames.device.type != "cpu":
         return None
-    alone = replace(task, settings=override(task.settings, "refinement.networks", 1))
-    return _clock_steps(stages.prepare_learning(alone, samples, task.seed).trainer)
+    plain = stages.prepare_learning(task, samples, task.seed).trainer
+    recipe = replace(plain.recipe, training=task.settings.training)
+    return _clock_steps(Trainer(plain.network, samples, recipe, task.seed))
 
 
 def rehearse(trainer: Trainer, choose: Callable[[Tensor], None]) -> Pace:
@@ -173,8 +174,8 @@ def estimate_seconds(settings: Settings, pace: Pace) -> float:
     looks = phases.warmup_epochs + phases.final_epochs + passes * phases.estimation_epochs if often else _looks(first)
     later = refinement.round_epochs
     # The look after its last epoch is a network's prediction.
-    first_step, later_step = map(pace.step_of, (refinement.networks, refinement.round_networks))
-    one_first = first * pace.steps * first_step + (looks + passes) * pace.look
+    later_step = pace.later_step(refinement.round_networks)
+    one_first = first * pace.steps * pace.step + (looks + passes) * pace.look
     one_later = later * pace.steps * later_step + (_looks(later) + passes) * pace.look
     turns, later_turns = (
         math.ceil(networks / pace.at_once) for networks in (refinement.networks, refinement.round_networks)

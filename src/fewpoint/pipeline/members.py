@@ -24,12 +24,12 @@ from fewpoint.core import (
 from fewpoint.core.progress import Event
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
-from fewpoint.learning.checkpoints import load_learning, save_learning
+from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
 from fewpoint.learning.devices import free_cores
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Clues, Targets, find_excess, make_targets
+from fewpoint.learning.targets import Clues, Targets, find_excess, find_frame_excess, make_targets
 from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
@@ -38,6 +38,7 @@ from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
 
 WEIGHTS = "weights/"  # before the names of weights among the arrays that a member leaves behind
+AT_ONCE_ON_GPU = 4  # networks that learn side by side on a GPU; more would only wait for each other
 SEED_STEP = 1_000_003  # between the seeds of a run's networks; the first has the run's own
 
 
@@ -136,13 +137,16 @@ class Rounds:
                 for number, each in enumerate(learnt)
             ]
             clues = replace(clues, unseen_share=sum(asked, NOTHING_UNSEEN).share())
-        return self._aim_at(mean_probability(learnt, self.samples), clues)
+        return self._aim_at(mean_probability(learnt, self.samples), clues, from_points)
 
-    def _aim_at(self, probabilities: Tensor, clues: Clues) -> Targets:
+    def _aim_at(self, probabilities: Tensor, clues: Clues, from_points: bool = False) -> Targets:
         refinement = self.task.settings.refinement
+        if not from_points:
+            # Networks that have learnt from targets know the places of the clicks: told again, they count twice.
+            refinement = replace(refinement, nearness=0.0)
         if self.task.previous is not None:
-            # The networks of a run before have learnt the places of the clicks: told again, they count twice.
-            refinement = replace(refinement, nearness=0.0, profile=0.0)
+            # What an earlier run found is to change where clicks say so, and nowhere else.
+            refinement = replace(refinement, profile=0.0, taper=0.0, outlines=0.0)
         return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
 
     def samples_of(self, member: Member) -> SampleSet:
@@ -201,12 +205,18 @@ class Rounds:
             excess = find_excess(torch.sigmoid(logits), targets, self.samples)
             learning.trainer.network.head.bias.data -= excess
             logits = logits - excess
+            logits = logits - self._frame_excess(logits, targets)[:, None, None]
         result = sum_up_learnt(learning, logits, self._label_of(member, place))
         if self._is_last(member):
             result = replace(result, weights=stages.take_weights(learning.trainer.network))
         if self.folder is not None:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
         return result
+
+    def _frame_excess(self, logits: Tensor, targets: Targets) -> Tensor:
+        """(T,) by which each frame's logits are lowered towards the size in the targets; not in a refinement."""
+        amount = 0.0 if self.task.previous is not None else self.task.settings.refinement.sizes
+        return find_frame_excess(torch.sigmoid(logits), targets, self.samples, amount)
 
     def _start_of(self, member: Member) -> Weights | None:
         """The weights that a member starts from; None where it starts at random."""
@@ -243,7 +253,7 @@ class Rounds:
         path = self.folder.artefact(f"checkpoint-{member.number}.pt" if member.number else "checkpoint.pt")
         if path.exists():
             load_learning(learning, path, member.name)
-        return lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name))
+        return sparingly(lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name)))
 
 
 def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
@@ -255,9 +265,12 @@ def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochReco
 
 def count_at_once(task: Task, samples: SampleSet) -> int:
     """How many members learn side by side: on a CPU as many as there are cores, where each keeps to one."""
-    training, phases = task.settings.training, task.settings.phases
-    alone = samples.frames.device.type != "cpu" or training.threads != 1 or phases.estimation_epochs
-    return 1 if alone else free_cores()
+    training, kind = task.settings.training, samples.frames.device.type
+    if task.settings.phases.estimation_epochs:
+        return 1
+    if kind == "cuda":
+        return AT_ONCE_ON_GPU
+    return free_cores() if kind == "cpu" and training.threads == 1 else 1
 
 
 def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:

@@ -71,7 +71,7 @@ def test_fast_is_accurate_with_fewer_pixels_and_epochs():
     accurate = as_table(preset("accurate"))
     accurate["refinement"] |= {"round_epochs": 16}
     accurate["phases"] |= {"warmup_epochs": 16}
-    accurate["training"] |= {"max_side": 128, "radius": 12.0}
+    accurate["training"] |= {"max_side": 128}
     assert as_table(preset("fast")) == accurate
     # Of clicks left out by no network the size cannot be told: at most one group of them.
     assert preset("accurate").refinement.networks >= GROUPS - 1

@@ -62,7 +62,7 @@ ACCURATE = Settings(
 
 FAST = replace(
     ACCURATE,
-    training=replace(ACCURATE.training, max_side=128, radius=12.0),
+    training=replace(ACCURATE.training, max_side=128),
     phases=replace(ACCURATE.phases, warmup_epochs=16),
     refinement=replace(ACCURATE.refinement, round_epochs=16),
 )

@@ -76,18 +76,23 @@ def our_step(task: Task, samples: SampleSet) -> Callable[[], None]:
     return lambda: trainer.try_steps(1)
 
 
-def take_turns(steps: list[Callable[[], None]], turns: int, device: torch.device) -> list[float]:
+def take_turns(
+    steps: list[Callable[[], None]],
+    turns: int,
+    device: torch.device,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
     """Median seconds of each step; they are called in turn, so that what else the machine does meets all alike."""
     finish = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     seconds: list[list[float]] = [[] for _ in steps]
     for turn in range(WARM_UP + turns):
         for step, taken in zip(steps, seconds, strict=True):
             finish()
-            started = time.perf_counter()
+            started = clock()
             step()
             finish()
             if turn >= WARM_UP:
-                taken.append(time.perf_counter() - started)
+                taken.append(clock() - started)
     return [median(taken) for taken in seconds]
 
 

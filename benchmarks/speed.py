@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -40,6 +42,33 @@ def measure_step() -> str:
 
     plain, ours = compare_steps(128, FAST, choose_device("cpu"), turns=7)
     return f"{ours:.1f} ms a frame, reference {plain:.1f}, ratio {plain / ours:.1f}"
+
+
+def measure_parts() -> str:
+    """A step of the network of a further round, its batch divided for two cores, against one on the whole batch."""
+    import torch
+    from reference_step import make_case, take_turns
+
+    from fewpoint.learning.devices import cpu_threads
+    from fewpoint.learning.training import Trainer
+    from fewpoint.pipeline.config import FAST
+    from fewpoint.pipeline.stages import prepare_learning
+
+    device = torch.device("cpu")
+    task, samples = make_case(96, FAST, device)
+    with cpu_threads(1):
+        trainer = prepare_learning(task, samples, seed=0).trainer
+        whole, divided = (
+            Trainer(deepcopy(trainer.network), samples, replace(trainer.recipe, training=training), seed=0)
+            for training in (replace(FAST.training, parts=1), FAST.training)
+        )
+        steps = [lambda: whole.try_steps(1), lambda: divided.try_steps(1)]
+        plain, ours = (1e3 * seconds for seconds in take_turns(steps, 15, device))
+        work = [1e3 * seconds for seconds in take_turns(steps, 15, device, time.process_time)]
+    return (
+        f"{ours:.0f} ms, undivided {plain:.0f}, ratio {plain / ours:.1f}; "
+        f"of the processor {work[1]:.0f} ms, undivided {work[0]:.0f}"
+    )
 
 
 def measure_superpixels() -> str:
@@ -118,6 +147,7 @@ PARTS = {
     "tracking of 720 x 576 pixels, 1200 superpixels": measure_tracking,
     "superpixels of 720 x 576 pixels": measure_superpixels,
     "training step of fast at 128 x 128": measure_step,
+    "training step of fast at 96 x 96 in two parts": measure_parts,
 }
 
 

@@ -28,7 +28,7 @@ def descend(network: nn.Module, forget, step, count: int, rates) -> None:
 def test_steps_are_those_of_torch_to_the_bit(decay):
     ours, theirs = make_network(), make_network()
     adam = Adam(ours.parameters(), decay)
-    reference = torch.optim.Adam(theirs.parameters(), weight_decay=decay, foreach=True)
+    reference = torch.optim.Adam(theirs.parameters(), weight_decay=decay, fused=True)
 
     def set_rate(rate: float) -> None:
         reference.param_groups[0]["lr"] = rate

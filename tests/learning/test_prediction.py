@@ -7,9 +7,17 @@ import torch
 from torch import nn
 
 from fewpoint.learning import prediction
-from fewpoint.learning.prediction import measure_statistics, pool_probabilities, predict_logits, run_mirrored
+from fewpoint.learning.prediction import (
+    choose_layout,
+    measure_statistics,
+    pool_probabilities,
+    predict_logits,
+    run_mirrored,
+)
 from fewpoint.learning.settings import TrainingSettings
+from fewpoint.models.multires_unet import build_network
 from fewpoint.models.pooling import pool_regions
+from fewpoint.models.settings import NetworkSettings
 
 RUNNING, SEQUENCE = TrainingSettings(statistics="running"), TrainingSettings(statistics="sequence")
 MIRRORED = TrainingSettings(mirrors=True)
@@ -103,3 +111,21 @@ def test_mirrored_logits_are_finite_where_the_network_is_sure(many):
             return torch.full_like(frames[:, 0], 200.0)
 
     assert torch.isfinite(predict_logits(Sure(), many, MIRRORED)).all()
+
+
+@pytest.mark.parametrize(("width", "planes"), [(8, False), (32, True)])
+def test_wide_networks_keep_a_plane_a_channel_on_a_cpu_and_narrow_ones_do_not(width, planes):
+    settings = NetworkSettings(base_width=width, levels=2, multiple=4)
+    network = build_network(1, settings, 0.1, torch.Generator().manual_seed(0))
+    layout = choose_layout(network, torch.device("cpu"))
+    assert (layout == torch.contiguous_format) == planes
+    assert choose_layout(network, torch.device("cuda")) == torch.channels_last
+
+
+def test_the_layout_changes_no_logit(samples, monkeypatch):
+    given = samples(3)
+    network = build_network(1, NetworkSettings(base_width=32, levels=2), 0.1, torch.Generator().manual_seed(0))
+    plain = predict_logits(network, given, RUNNING)
+    monkeypatch.setattr(prediction, "WIDE", 1000)
+    last = predict_logits(network.to(memory_format=torch.channels_last), given, RUNNING)
+    torch.testing.assert_close(plain, last, rtol=1e-4, atol=1e-5)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fewpoint.core import Message
+from fewpoint.core import Message, PointSet
 from fewpoint.errors import RunConflictError, SettingsError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.runs import RunFolder
@@ -21,6 +21,7 @@ SHORT = override_from_text(
 )
 # So slow that a limit of 100 s leaves half of SHORT: a network takes 10 s an epoch and nothing else takes time.
 SLOW = Pace(step=10.0, look=0.0, masks=0.0, steps=1)
+TWO_OBJECTS = PointSet.from_rows([(0, 20, 20), (0, 5, 5)], objects=("a", "b"))
 
 
 @pytest.fixture
@@ -81,6 +82,13 @@ def test_networks_that_learn_side_by_side_take_the_time_of_one():
     alone = estimate_seconds(FAST, SLOW)  # no looks, no masks: three networks of 16 epochs, 10 s each
     assert alone == 3 * 16 * 10
     assert estimate_seconds(FAST, replace(SLOW, at_once=2)) == 2 * 16 * 10
+
+
+def test_the_only_network_of_a_further_round_has_its_own_step():
+    divided = replace(SLOW, alone=4.0)
+    assert estimate_seconds(FAST, divided) == 2 * 16 * 10 + 16 * 4
+    several = override_from_text(FAST, ["refinement.round_networks=2"])
+    assert estimate_seconds(several, divided) == 4 * 16 * 10
 
 
 def test_phases_without_epochs_stay_without():
@@ -145,6 +153,23 @@ def test_a_limit_too_short_leaves_no_folder(slow, tmp_path):
     ):
         run_task(limited(1), folder)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("points", [{}, {"points": TWO_OBJECTS}], ids=["one object", "two objects"])
+def test_a_hopeless_limit_is_refused_before_superpixels_are_cut(points, tmp_path):
+    events, task = [], replace(make_task(SHORT), **points, time_limit_s=1e-3)
+    with (
+        pytest.raises(SettingsError, match=r"--time-limit must be at least .* minutes here"),
+        RunFolder.open(tmp_path / "run", task.identity()) as folder,
+    ):
+        run_task(task, folder, events.append)
+    assert not events
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_a_limit_is_not_looked_at_before_its_superpixels(monkeypatch):
+    monkeypatch.setattr("fewpoint.pipeline.pace._glance", None)
+    run_task(make_task(SHORT))
 
 
 def test_measuring_the_pace_does_not_change_the_masks():

@@ -7,10 +7,13 @@ import pytest
 import torch
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.learning.targets import Targets
 from fewpoint.pipeline.config import override, override_from_text
 from fewpoint.pipeline.stages import (
     choose_masks,
+    choose_side,
     enlarge_maps,
+    prepare_joint_samples,
     prepare_learning,
     prepare_samples,
     prepare_smoother,
@@ -177,3 +180,33 @@ def test_a_network_starts_from_the_weights_it_is_given():
     assert started.keys() == weights.keys()
     for name, values in started.items():
         np.testing.assert_array_equal(values, weights[name])
+
+
+@pytest.mark.parametrize(
+    ("radius", "bound", "side"),
+    # Of 40 x 48 pixels, 0.25 is a disc of radius 12.4, and 0.01 one of 2.5.
+    [(0, 0.25, 64), (12, 0.25, 48), (14, 0.25, 55), (20, 0.25, 64), (12, 0.01, 64), (1, 0.25, 48)],
+)
+def test_large_objects_are_worked_on_at_three_quarters_of_the_size_at_least(radius, bound, side):
+    settings = override_from_text(TINY, ["training.max_side=64", f"training.radius={radius}"])
+    assert choose_side(replace(make_task(settings), bound=AreaBound(bound))) == side
+
+
+def test_the_smallest_of_several_objects_decides_the_working_size():
+    task = make_task(override_from_text(TINY, ["training.max_side=40", "training.radius=12"]))
+    tasks = tuple(replace(task, bound=AreaBound(bound)) for bound in (0.4, 0.02))
+    superpixels = SuperpixelMap(np.zeros(task.sequence.shape[:3], np.int32))
+    for order in (tasks, tasks[::-1]):
+        samples = prepare_joint_samples(order, superpixels, (task.points, task.points), CPU)
+        assert max(samples[0].size.reduced) == 40
+
+
+def test_batches_are_divided_only_for_a_single_network_that_learns_from_targets():
+    task = make_task(override_from_text(TINY, ["training.parts=2"]))
+    superpixels = SuperpixelMap(np.zeros(task.sequence.shape[:3], np.int32))
+    samples = prepare_samples(task, superpixels, task.points, CPU)
+    targets = Targets(torch.full(samples.labels.shape, 0.5), torch.ones(samples.labels.shape))
+    several = replace(task, settings=override(task.settings, "refinement.round_networks", 2))
+    assert prepare_learning(task, samples, 0).trainer.recipe.training.parts == 1
+    assert prepare_learning(task, samples, 0, targets).trainer.recipe.training.parts == 2
+    assert prepare_learning(several, samples, 0, targets).trainer.recipe.training.parts == 1

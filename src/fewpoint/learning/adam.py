@@ -21,10 +21,11 @@ class Adam:
         self.parameters = list(parameters)
         self.weight_decay = weight_decay
         device = self.parameters[0].device
-        self._fused = device.type == "cuda"
-        self.rate: Tensor | float = torch.tensor(0.0, device=device) if self._fused else 0.0
+        self._fused = device.type in ("cpu", "cuda")
+        self._captured = device.type == "cuda"
+        self.rate: Tensor | float = torch.tensor(0.0, device=device) if self._captured else 0.0
         # Where steps are counted on the device, a captured one can count them.
-        place = device if self._fused else torch.device("cpu")
+        place = device if self._captured else torch.device("cpu")
         self._moments = {
             "mean": [torch.zeros_like(each, memory_format=torch.preserve_format) for each in self.parameters],
             "square": [torch.zeros_like(each, memory_format=torch.preserve_format) for each in self.parameters],
@@ -55,7 +56,7 @@ class Adam:
             steps,
             foreach=not self._fused,
             fused=self._fused,
-            capturable=self._fused,
+            capturable=self._captured,
             amsgrad=False,
             beta1=BETAS[0],
             beta2=BETAS[1],

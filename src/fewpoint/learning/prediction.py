@@ -12,6 +12,9 @@ from fewpoint.models.pooling import pool_regions
 PREDICTION_BATCH = 16
 MIRRORS = ((), (-2,), (-1,), (-2, -1))  # rows and columns are the last axes of frames and of logits
 LEAST_PROBABILITY = 1e-5
+WIDE = (
+    8  # channels of the first convolution, from which on a CPU is faster with a plane a channel: 1.13 times in `paper`
+)
 
 
 @torch.no_grad()
@@ -56,11 +59,17 @@ def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings)
 
 def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
     """(B, C, h, w) standardised frames to (B, h, w) float32 logits, in the precision and layout the device likes."""
-    frames = frames.to(memory_format=torch.channels_last)
+    frames = frames.to(memory_format=choose_layout(network, frames.device))
     mixed = frames.is_cuda and settings.precision == "bfloat16"
     with torch.autocast(frames.device.type, torch.bfloat16, enabled=mixed):
         logits = network(frames)
     return logits.float()
+
+
+def choose_layout(network: nn.Module, device: torch.device) -> torch.memory_format:
+    """Channels last, but on a CPU only for narrow networks."""
+    wide = len(next(network.parameters(), ())) >= WIDE
+    return torch.contiguous_format if wide and device.type == "cpu" else torch.channels_last
 
 
 def measure_statistics(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> None:

@@ -54,15 +54,20 @@ class TrainingSettings:
     """What all phases share.
 
     max_side: frames are reduced, never enlarged, to this larger side in pixels.
+    radius: they are reduced further, to three quarters of max_side at most, as long as a disc of the bound's area keeps
+    this radius in pixels; 0 for no further.
     batch: frames a step. frames_per_epoch: an epoch has at least this many, repeating a short sequence.
     statistics: batch norm at prediction: "running" averages, or "sequence", measured anew over all frames.
     mirrors: whether the last prediction is the mean over the frames and their mirror images.
     precision: on CUDA, "bfloat16" or "float32".
     threads: of the network on a CPU; 0 leaves it to torch. A small network gains nothing from more than one, and with
     a fixed number the masks do not depend on how many cores a machine has.
+    parts: on a CPU, into how many parts a batch of the only network of a further round is divided, for a core each. A
+    part has its own batch statistics, on however many cores.
     """
 
     max_side: int = 512
+    radius: float = 0.0
     batch: int = 2
     frames_per_epoch: int = 100
     weight_decay: float = 0.01
@@ -71,11 +76,14 @@ class TrainingSettings:
     mirrors: bool = False
     precision: str = "bfloat16"
     threads: int = 0
+    parts: int = 1
 
     def __post_init__(self) -> None:
         require("training", "max_side", self.max_side >= 16, "16 or more", self.max_side)
+        require("training", "radius", 0 <= self.radius < math.inf, "0 or more and finite", self.radius)
         require("training", "batch", self.batch >= 1, "1 or more", self.batch)
         require("training", "threads", self.threads >= 0, "0 (torch's own choice) or more", self.threads)
+        require("training", "parts", self.parts >= 1, "1 or more", self.parts)
         require("training", "frames_per_epoch", self.frames_per_epoch >= 1, "1 or more", self.frames_per_epoch)
         require("training", "weight_decay", self.weight_decay >= 0, "0 or more", self.weight_decay)
         require("training", "clip_norm", self.clip_norm > 0, "above 0", self.clip_norm)

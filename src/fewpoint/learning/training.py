@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from fewpoint.learning.adam import Adam
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
 from fewpoint.learning.objectives import Objective
-from fewpoint.learning.prediction import run_network
+from fewpoint.learning.parts import Parts
+from fewpoint.learning.prediction import choose_layout, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
 
@@ -57,7 +58,7 @@ class Trainer:
         self, network: nn.Module, samples: SampleSet, recipe: Recipe, seed: int, *, others: tuple[SampleSet, ...] = ()
     ) -> None:
         device = samples.frames.device
-        self.network = network.to(device, memory_format=torch.channels_last)
+        self.network = network.to(device, memory_format=choose_layout(network, device))
         self.samples = samples
         self.others = others
         self.recipe = recipe
@@ -70,11 +71,12 @@ class Trainer:
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        divided = device.type == "cpu" and recipe.training.parts > 1
+        self._parts = Parts(self.network, recipe.training.parts) if divided else None
 
     @property
     def steps_per_epoch(self) -> int:
-        settings = self.recipe.training
-        return math.ceil(max(self.samples.n_frames, settings.frames_per_epoch) / settings.batch)
+        return count_steps(self.samples.n_frames, self.recipe.training)
 
     def run_epoch(self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore) -> StepMeans:
         """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step.
@@ -178,27 +180,37 @@ class Trainer:
 
     def _train_batch(self) -> None:
         """One step on the frames in self._index; nothing here waits for the device."""
-        index, samples, recipe = self._index, self.samples, self.recipe
-        maps = [each[index] for each in recipe.objective.maps]
-        frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps)
-        logits = run_network(self.network, samples.standardise(frames), recipe.training)
-        risk = recipe.objective(logits, labels, maps, index, self._priors[index])
         self._optimiser.forget_gradients()
-        risk.objective.sum().backward()
-        nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
+        if self._parts is None:
+            figures = self._descend(self.network, self._index, self._noise)
+        else:
+            figures = self._parts.descend(self._descend, self._index, self._noise)
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.training.clip_norm)
         self._optimiser.step()
-        self._totals += torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
+        self._totals += figures
 
-    def _augment(self, frames: Tensor, labels: Tensor, maps: list[Tensor]) -> tuple[Tensor, Tensor, list[Tensor]]:
+    def _descend(self, network: nn.Module, index: Tensor, noise: torch.Generator) -> Tensor:
+        """Leave the gradients of the risk of some frames in the network, and return the figures of StepMeans."""
+        samples, recipe = self.samples, self.recipe
+        maps = [each[index] for each in recipe.objective.maps]
+        frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps, noise)
+        logits = run_network(network, samples.standardise(frames), recipe.training)
+        risk = recipe.objective(logits, labels, maps, index, self._priors[index])
+        risk.objective.sum().backward()
+        return torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
+
+    def _augment(
+        self, frames: Tensor, labels: Tensor, maps: list[Tensor], noise: torch.Generator
+    ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Change the frames at random; labels and maps move with them."""
         settings = self.recipe.augmentation
         if settings.flips:
-            frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], self._noise)
+            frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], noise)
         if settings.warps:
-            grid = draw_warps(frames.shape, settings, self._noise)
+            grid = draw_warps(frames.shape, settings, noise)
             frames, labels = warp_frames(frames, labels, self.samples.regions, grid)
             maps = warp_maps(maps, grid)
-        return augment_frames(frames, settings, self._noise), labels, maps
+        return augment_frames(frames, settings, noise), labels, maps
 
     def _capture(self) -> Callable[[], None]:
         """Record one step as a CUDA graph, leaving weights, optimiser and random numbers as they were."""
@@ -228,6 +240,11 @@ def finish(steps: Generator[None, None, Result]) -> Result:
             next(steps)
         except StopIteration as end:
             return end.value
+
+
+def count_steps(n_frames: int, settings: TrainingSettings) -> int:
+    """Training steps of an epoch on so many frames."""
+    return math.ceil(max(n_frames, settings.frames_per_epoch) / settings.batch)
 
 
 def alternate(works: list[Generator[None, None, Result]]) -> list[Result]:

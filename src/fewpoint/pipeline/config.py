@@ -49,7 +49,9 @@ PAPER = Settings()
 ACCURATE = Settings(
     clicks=ClickSettings(carry=2, focus=2.0),
     network=NetworkSettings(base_width=8, multiple=4, longest_path=1, head_prior=0.0),
-    training=TrainingSettings(max_side=192, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1),
+    training=TrainingSettings(
+        max_side=192, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1, parts=2
+    ),
     risk=RiskSettings(keep=1.0),
     phases=replace(PhaseSettings.only_warm_up(24, 1e-3), warmup_prior=0.4),
     augmentation=AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1),

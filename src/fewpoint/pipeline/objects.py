@@ -34,7 +34,7 @@ from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.joint_members import JointLearnt, JointRounds
 from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors
-from fewpoint.pipeline.pace import Pace, rehearse, settle_schedule
+from fewpoint.pipeline.pace import Pace, refuse_hopeless, rehearse, settle_schedule
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.regions import labelled_regions, part_regions
 
@@ -76,6 +76,7 @@ def run_objects(
     _warn_of_distance(names, foci, focus, settings, log)
     told = focus.tell(log.listener)
     insides = tuple(focus.narrow(replace(whole, settings=settings)) for whole in wholes)
+    refuse_hopeless(replace(insides[0], bound=focus.narrow_bound(bounds[0])), folder, log, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, told))
     told(SuperpixelsReady(superpixels))
     bounds = _settle_bounds(dict(zip(names, wholes, strict=True)), bounds, superpixels, focus, log)

@@ -1,6 +1,7 @@
 """How long a run will take, and how much of its schedule fits into a time limit."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,19 +10,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fewpoint.core import Message, SuperpixelMap
+from fewpoint.core import ImageSequence, Message, PointSet, SuperpixelMap
 from fewpoint.errors import SettingsError
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.phases import OBSERVED_EVERY
 from fewpoint.learning.prediction import MIRRORS, predict_logits
-from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.settings import TrainingSettings
-from fewpoint.learning.training import Trainer
+from fewpoint.learning.training import Trainer, count_steps
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings, override
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.members import count_at_once
 from fewpoint.pipeline.task import Task
+from fewpoint.superpixels.slic import segment_frames
 
 FIRST_STEPS, TIMED_STEPS = 2, 5  # the first ones find and fill memory, and on a GPU record the step
 SAFETY = 1.15  # what is measured in seconds may be wrong by this factor over minutes
@@ -32,7 +34,8 @@ FEWEST_SHARE = 0.5  # of the epochs: with fewer, a network less is trained inste
 class Pace:
     """Seconds on this machine: of a training step, of one network on all frames once, and of the last masks.
 
-    steps: training steps of an epoch. at_once: networks of a round that learn side by side.
+    steps: training steps of an epoch. at_once: networks of a round that learn side by side. alone: of a step of the
+    only network of a further round, which may use more cores; None where it takes as long as any.
     """
 
     step: float
@@ -40,6 +43,11 @@ class Pace:
     masks: float
     steps: int
     at_once: int = 1
+    alone: float | None = None
+
+    def later_step(self, networks: int) -> float:
+        """Seconds of a training step in a further round of so many networks."""
+        return self.step if networks > 1 or self.alone is None else self.alone
 
 
 SCHEDULE = {
@@ -80,19 +88,66 @@ def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smo
 
     pace = rehearse(stages.prepare_learning(task, samples, task.seed).trainer, choose)
     # On a GPU networks side by side take longer than one, and are counted as if they took turns.
-    return replace(pace, at_once=count_at_once(task, samples) if samples.frames.device.type == "cpu" else 1)
+    at_once = count_at_once(task, samples) if samples.frames.device.type == "cpu" else 1
+    return replace(pace, at_once=at_once, alone=_clock_alone(task, samples))
+
+
+def _clock_alone(task: Task, samples: SampleSet) -> float | None:
+    """Seconds of a step on divided batches, where the settings divide them; what it descends hardly matters."""
+    if task.settings.training.parts == 1 or samples.frames.device.type != "cpu":
+        return None
+    plain = stages.prepare_learning(task, samples, task.seed).trainer
+    recipe = replace(plain.recipe, training=task.settings.training)
+    return _clock_steps(Trainer(plain.network, samples, recipe, task.seed))
 
 
 def rehearse(trainer: Trainer, choose: Callable[[Tensor], None]) -> Pace:
     """Clock a trainer that is thrown away; choose: makes masks from the logits of all frames."""
-    samples = trainer.samples
-    trainer.try_steps(FIRST_STEPS)
-    step = _clock(lambda: trainer.try_steps(TIMED_STEPS), samples) / TIMED_STEPS
+    samples, step = trainer.samples, _clock_steps(trainer)
     once = replace(trainer.recipe.training, statistics="running", mirrors=False)
     predicted = []
     look = _clock(lambda: predicted.append(predict_logits(trainer.network, samples, once)), samples)
     masks = _clock(lambda: choose(predicted[0]), samples)
     return Pace(step, look, masks, trainer.steps_per_epoch)
+
+
+def _clock_steps(trainer: Trainer) -> float:
+    trainer.try_steps(FIRST_STEPS)
+    return _clock(lambda: trainer.try_steps(TIMED_STEPS), trainer.samples) / TIMED_STEPS
+
+
+def refuse_hopeless(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> None:
+    """Raise SettingsError before the superpixels are cut where a time limit is surely too short.
+
+    One clicked frame is cut and learnt from. What it tells is taken favourably: nothing is added for safety, nor for
+    what follows the networks. A run that was started before is let go on.
+    """
+    limit_s = task.time_limit_s
+    if limit_s is None or (folder is not None and "schedule" in folder.manifest):
+        return
+    cutting, pace = _glance(task, device)
+    before, least = log.spent() + cutting, estimate_seconds(_shortest(task.settings), pace)
+    if before + least > limit_s:
+        raise _too_short(limit_s, before + SAFETY * least)
+
+
+def _glance(task: Task, device: torch.device) -> tuple[float, Pace]:
+    """Seconds that all superpixels take at least, and the pace, from one clicked frame."""
+    n_frames, clicks = len(task.sequence), task.points.coordinates
+    frame = clicks[0, 0]
+    single = ImageSequence.from_array(task.sequence.frames[frame : frame + 1])
+    points = PointSet.from_rows([(0, y, x) for each, y, x in clicks.tolist() if each == frame])
+    cut: list[SuperpixelMap] = []
+    # The first time, libraries are loaded.
+    seconds = min(_seconds(lambda: cut.append(segment_frames(single, task.settings.superpixels))) for _ in range(2))
+    samples = build_samples(single, cut[0], points, stages.fit_size(task), device)
+    trainer = stages.prepare_learning(task, samples, task.seed).trainer
+    step = min(_clock(lambda: trainer.try_steps(1), samples) for _ in range(2))
+    once = replace(task.settings.training, statistics="running", mirrors=False)
+    look = n_frames * _clock(lambda: predict_logits(trainer.network, samples, once), samples)
+    steps = count_steps(n_frames, task.settings.training)
+    cores = min(n_frames, os.cpu_count() or 1)
+    return n_frames * seconds / cores, Pace(step, look, 0.0, steps, count_at_once(task, samples))
 
 
 def settle_schedule(
@@ -121,8 +176,9 @@ def estimate_seconds(settings: Settings, pace: Pace) -> float:
     looks = phases.warmup_epochs + phases.final_epochs + passes * phases.estimation_epochs if often else _looks(first)
     later = refinement.round_epochs
     # The look after its last epoch is a network's prediction.
+    later_step = pace.later_step(refinement.round_networks)
     one_first = first * pace.steps * pace.step + (looks + passes) * pace.look
-    one_later = later * pace.steps * pace.step + (_looks(later) + passes) * pace.look
+    one_later = later * pace.steps * later_step + (_looks(later) + passes) * pace.look
     turns, later_turns = (
         math.ceil(networks / pace.at_once) for networks in (refinement.networks, refinement.round_networks)
     )
@@ -149,13 +205,21 @@ def fit_into_limit(settings: Settings, pace: Pace, limit_s: float, spent_s: floa
     """fit_schedule for what a limit leaves after the seconds spent; SettingsError tells the least that would do."""
     fitted = fit_schedule(settings, pace, limit_s - spent_s)
     if fitted is None:
-        *_, fewest = _with_fewer_networks(settings)
-        least = spent_s + SAFETY * estimate_seconds(shorten(fewest, 0.0), pace)
-        raise SettingsError(
-            f"--time-limit must be at least {math.ceil(least / 6) / 10:g} minutes here for one epoch a network, "
-            f"got {limit_s / 60:g}; give more time, or a smaller training.max_side"
-        )
+        raise _too_short(limit_s, spent_s + SAFETY * estimate_seconds(_shortest(settings), pace))
     return fitted
+
+
+def _shortest(settings: Settings) -> Settings:
+    """One network a round, with one epoch a phase."""
+    *_, fewest = _with_fewer_networks(settings)
+    return shorten(fewest, 0.0)
+
+
+def _too_short(limit_s: float, least_s: float) -> SettingsError:
+    return SettingsError(
+        f"--time-limit must be at least {math.ceil(least_s / 6) / 10:g} minutes here for one epoch a network, "
+        f"got {limit_s / 60:g}; give more time, or a smaller training.max_side"
+    )
 
 
 def shorten(settings: Settings, share: float) -> Settings:
@@ -221,7 +285,10 @@ def _clock(work: Callable[[], object], samples: SampleSet) -> float:
     """Seconds of the work, with what it leaves to a GPU and without what was left before."""
     finish = torch.cuda.synchronize if samples.frames.is_cuda else lambda: None
     finish()
+    return _seconds(lambda: (work(), finish()))
+
+
+def _seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
-    finish()
     return time.perf_counter() - started

@@ -41,7 +41,7 @@ from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, kept_of, suit_clicks
 from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
 from fewpoint.pipeline.objects import run_objects
-from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule, shorten
+from fewpoint.pipeline.pace import Pace, measure_pace, refuse_hopeless, settle_schedule, shorten
 from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, examine, summarise, write_report
 from fewpoint.pipeline.task import Task
@@ -171,6 +171,7 @@ def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device:
     bound = _first_bound(task)
     focus = _find_focus(task, bound)
     inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(log.listener)
+    refuse_hopeless(replace(inside, bound=focus.narrow_bound(bound)), folder, log, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:

@@ -1,7 +1,8 @@
 """The stages of a run, each a function from nouns to nouns."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.objectives import JointObjective, Objective, PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
 from fewpoint.learning.samples import SampleSet, build_joint_samples, build_samples
-from fewpoint.learning.settings import PhaseSettings
+from fewpoint.learning.settings import PhaseSettings, TrainingSettings
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
@@ -31,6 +32,8 @@ from fewpoint.superpixels.regions import (
 )
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
+
+COARSEST = 0.75  # of training.max_side: the least that large objects are worked on at
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +80,35 @@ def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
 
 def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, device: torch.device) -> SampleSet:
     """Frames, superpixels and clicks at the working size, on the device."""
-    return build_samples(task.sequence, superpixels, task.points, _fit_size(task), device, carried=carried)
+    return build_samples(task.sequence, superpixels, task.points, fit_size(task), device, carried=carried)
 
 
 def prepare_joint_samples(
     tasks: tuple[Task, ...], superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
 ) -> tuple[SampleSet, ...]:
     """The same for several objects, a task each on the same frames."""
-    points, size = tuple(task.points for task in tasks), _fit_size(tasks[0])
+    smallest = min(tasks, key=lambda task: task.bound.fraction)
+    points, size = tuple(task.points for task in tasks), fit_size(smallest)
     return build_joint_samples(tasks[0].sequence, superpixels, points, size, device, carried=carried)
 
 
-def _fit_size(task: Task) -> WorkingSize:
-    multiple = 2 ** (task.settings.network.levels - 1)
-    return WorkingSize.fit(task.sequence.size, task.settings.training.max_side, multiple, task.sequence.square_size)
+def fit_size(task: Task) -> WorkingSize:
+    """The size at which the networks see the frames."""
+    sequence, multiple = task.sequence, 2 ** (task.settings.network.levels - 1)
+    return WorkingSize.fit(sequence.size, choose_side(task), multiple, sequence.square_size)
+
+
+def choose_side(task: Task) -> int:
+    """The larger side in pixels that the frames are reduced to at least: less than the most where the object is large.
+
+    A disc of the bound's area keeps the radius that the settings ask for; sides are counted with square pixels.
+    """
+    training, (height, width) = task.settings.training, task.sequence.square_size
+    if training.radius == 0:
+        return training.max_side
+    radius = math.sqrt(task.bound.fraction * height * width / math.pi)
+    enough = math.ceil(max(height, width) * training.radius / radius)
+    return min(training.max_side, max(round(COARSEST * training.max_side), enough))
 
 
 def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother | None:
@@ -118,7 +136,8 @@ def prepare_learning(
     if start is not None:
         load_weights(network, start)
     objective = _choose_objective(task, samples, targets)
-    trainer = Trainer(network, samples, Recipe(objective, settings.training, settings.augmentation), seed)
+    recipe = Recipe(objective, _choose_training(task, of_points=targets is None), settings.augmentation)
+    trainer = Trainer(network, samples, recipe, seed)
     learning = Learning.start(trainer, task.bound, _choose_schedule(task, of_points=targets is None))
     if targets is not None:
         learning.show_priors(targets.share())
@@ -135,7 +154,8 @@ def prepare_joint(
     network = build_network(tasks[0].sequence.shape[-1], settings.network, priors, generator)
     learnt_from = targets or [None] * len(tasks)
     objective = JointObjective(tuple(map(_choose_objective, tasks, samples, learnt_from)))
-    recipe = Recipe(objective, settings.training, settings.augmentation)
+    training = _choose_training(tasks[0], of_points=targets is None)
+    recipe = Recipe(objective, training, settings.augmentation)
     trainer = Trainer(network, samples[0], recipe, seed, others=samples[1:])
     bounds = tuple(task.bound for task in tasks)
     learning = JointLearning.start(trainer, bounds, _choose_schedule(tasks[0], of_points=targets is None))
@@ -150,6 +170,16 @@ def _head_prior(task: Task) -> float:
 
 def _choose_objective(task: Task, samples: SampleSet, targets: Targets | None) -> Objective:
     return PointObjective(samples, task.settings.risk) if targets is None else TargetObjective.of(targets)
+
+
+def _choose_training(task: Task, *, of_points: bool) -> TrainingSettings:
+    """The settings of training; a batch is divided only for a single network that learns from targets.
+
+    Networks of one round have a core each already, and a part without a point would tell the PU risk wrongly.
+    """
+    training = task.settings.training
+    networks = task.refining or task.settings.refinement.round_networks
+    return replace(training, parts=1) if of_points or networks > 1 else training
 
 
 def _choose_schedule(task: Task, *, of_points: bool) -> Schedule:

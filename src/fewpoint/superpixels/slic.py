@@ -15,7 +15,7 @@ STAGE = "superpixels"
 SMALLEST_AREA = 4
 # Measured on twenty sequences of five kinds: a little smoothing keeps noise out of the borders (+.001 to +.02 Max SP
 # on video), and pieces down to a quarter of the usual area, not half, keep small objects whole (+.02 on CT).
-SMOOTHING_PIXELS = 1.0
+SMOOTHING_PIXELS = (1.0, 1.0)  # a single number would be spent on the depth of the frame too
 SMALLEST_SHARE = 0.25
 
 
@@ -30,7 +30,7 @@ class SuperpixelSettings:
 
     count: int = 1200
     compactness: float = 15.0
-    max_side: int = 512
+    max_side: int = 256
 
     def __post_init__(self) -> None:
         if self.count < 1:

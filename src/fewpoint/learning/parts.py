@@ -1,0 +1,60 @@
+"""A step on several processor cores: parts of a batch, each with a copy of the network."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from fewpoint.learning.devices import free_cores
+
+Descend = Callable[[nn.Module, Tensor, torch.Generator], Tensor]
+LARGEST_SEED = 2**62
+
+
+class Parts:
+    """A network and copies that share its weights; gradients and batch statistics are each copy's own.
+
+    What comes out depends on the number of parts, never on how many cores there are to work on them.
+    """
+
+    def __init__(self, network: nn.Module, count: int) -> None:
+        self.networks = [network, *(_share_weights(network) for _ in range(count - 1))]
+        threads = torch.get_num_threads()
+        self._pool = ThreadPoolExecutor(
+            min(count, free_cores()), initializer=torch.set_num_threads, initargs=(threads,)
+        )
+
+    def descend(self, descend: Descend, index: Tensor, noise: torch.Generator) -> Tensor:
+        """Leave the mean gradient over all frames of the index in the first network, and return the mean figures.
+
+        descend: leaves the gradients of some frames in a network, with random numbers of its own. noise: they are
+        seeded by it.
+        """
+        shares = index.chunk(len(self.networks))
+        networks = self.networks[: len(shares)]
+        seeds = torch.randint(LARGEST_SEED, (len(shares),), generator=noise).tolist()
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        for copied in networks[1:]:
+            copied.zero_grad()
+        figures = list(self._pool.map(descend, networks, shares, generators))
+        weights = [len(share) / len(index) for share in shares]
+        _mean_gradients(networks, weights)
+        return sum(weight * each for weight, each in zip(weights, figures, strict=True))
+
+
+def _share_weights(network: nn.Module) -> nn.Module:
+    """A copy whose parameters lie in the network's memory, so that a step of the one is a step of both."""
+    copied = deepcopy(network)
+    for own, shared in zip(copied.parameters(), network.parameters(), strict=True):
+        own.data = shared.data
+    return copied
+
+
+def _mean_gradients(networks: list[nn.Module], weights: list[float]) -> None:
+    """Give the first network the weighted mean of the gradients of all."""
+    first, *others = ([parameter.grad for parameter in network.parameters()] for network in networks)
+    torch._foreach_mul_(first, weights[0])
+    for gradients, weight in zip(others, weights[1:], strict=True):
+        torch._foreach_add_(first, gradients, alpha=weight)

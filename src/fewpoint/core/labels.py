@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core.paging import walk
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
@@ -36,7 +37,8 @@ class LabelMap:
     source: Source | None = None
 
     def __post_init__(self) -> None:
-        if self.values.ndim != 3 or self.values.dtype != np.uint8 or self.values.max(initial=0) > len(self.objects):
+        is_map = self.values.ndim == 3 and self.values.dtype == np.uint8
+        if not is_map or max((frame.max() for frame in walk(self.values)), default=0) > len(self.objects):
             raise InputError(
                 f"labels must be (T, H, W) uint8 of 0 to {len(self.objects)}, "
                 f"got {self.values.dtype} {self.values.shape}"

@@ -20,6 +20,7 @@ import numpy as np
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorHistory
 from fewpoint.core.labels import ObjectLabel
+from fewpoint.core.paging import stack_arrays
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.segmentation import AnySegmentation, LabelledSegmentation, Segmentation
 from fewpoint.core.source import Source
@@ -213,9 +214,9 @@ def write_result(segmentation: AnySegmentation, folder: Path, outputs: Outputs =
     """
     several = isinstance(segmentation, LabelledSegmentation)
     parts = segmentation.parts if several else (segmentation,)
-    probabilities = [part.probabilities.values.astype(np.float16) for part in parts]
+    maps = [part.probabilities.values for part in parts]
     arrays = {
-        "probabilities": np.stack(probabilities) if several else probabilities[0],
+        "probabilities": stack_arrays(maps, np.float16) if several else maps[0].astype(np.float16, copy=False),
         "masks": segmentation.labels.values if several else segmentation.masks,
         "names": np.array(parts[0].names),
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core import AnySegmentation, ImageSequence, LabelledSegmentation, ObjectLabel, Segmentation
+from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import FILES, FILM_FILE, Outputs
@@ -36,12 +37,18 @@ def write_missing(sequence: ImageSequence, result: AnySegmentation, outputs: Out
 
 def join_results(objects: tuple[ObjectLabel, ...], parts: tuple[Segmentation, ...]) -> LabelledSegmentation:
     """Results for one object each as one; a pixel in several masks goes to the likeliest, of equals to the first."""
-    best, owner = np.full(parts[0].masks.shape, -1.0, np.float32), np.zeros(parts[0].masks.shape, np.uint8)
-    for number, part in enumerate(parts, start=1):
-        claims = np.where(part.masks, part.probabilities.values, -1.0)
-        owner[claims > best] = number
-        np.maximum(best, claims, out=best)
-    alone = tuple(replace(part, masks=owner == number) for number, part in enumerate(parts, start=1))
+    masks = [make_frames(part.masks.shape, bool) for part in parts]
+    given = [zip(walk(part.masks), walk(part.probabilities.values), strict=True) for part in parts]
+    for places, claimed in zip(zip(*map(walk, masks), strict=True), zip(*given, strict=True), strict=True):
+        best = np.full(places[0].shape, -1.0, np.float32)
+        owner = np.zeros(best.shape, np.uint8)
+        for number, (mask, probability) in enumerate(claimed, start=1):
+            claims = np.where(mask, probability, -1.0)
+            owner[claims > best] = number
+            np.maximum(best, claims, out=best)
+        for number, place in enumerate(places, start=1):
+            place[:] = owner == number
+    alone = tuple(replace(part, masks=own) for part, own in zip(parts, masks, strict=True))
     return LabelledSegmentation(objects, alone)
 
 

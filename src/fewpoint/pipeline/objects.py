@@ -20,8 +20,10 @@ from fewpoint.core import (
     SuperpixelsReady,
     label_objects,
 )
+from fewpoint.core.paging import stack_arrays
 from fewpoint.errors import InputError
-from fewpoint.io.decoding import naming
+from fewpoint.io.atomic import save_array, save_arrays
+from fewpoint.io.decoding import load_array, load_arrays, naming
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
@@ -210,8 +212,8 @@ def _predict(
         folder,
         "probabilities.npy",
         compute,
-        lambda maps, file: np.save(file, np.stack([each.values for each in maps])),
-        lambda path: tuple(map(ProbabilityMaps, np.load(path))),
+        lambda maps, file: save_array(stack_arrays([each.values for each in maps], np.float16), file),
+        lambda path: tuple(map(ProbabilityMaps, load_array(path, "probabilities"))),
     )
 
 
@@ -219,11 +221,11 @@ def _choose_labels(
     ground: JointGround, maps: tuple[ProbabilityMaps, ...], folder: RunFolder | None
 ) -> tuple[Labels, bool]:
     def save(labels: Labels, file: BinaryIO) -> None:
-        np.savez_compressed(file, values=labels.values, ties=labels.ties)
+        save_arrays({"values": labels.values, "ties": np.array(labels.ties)}, file)
 
     def load(path: Path) -> Labels:
-        with np.load(path) as stored:
-            return Labels(stored["values"], int(stored["ties"]))
+        stored = load_arrays(path)
+        return Labels(stored["values"], int(stored["ties"]))
 
     return keep(
         folder,

@@ -21,7 +21,8 @@ from fewpoint.core import (
     ignore,
 )
 from fewpoint.errors import InputError
-from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.atomic import save_array, write_atomically, write_json
+from fewpoint.io.decoding import load_array
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
@@ -264,8 +265,8 @@ def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder |
         folder,
         "probabilities.npy",
         lambda: stages.enlarge_maps([member.logits for member in learnt], samples),
-        lambda maps, file: np.save(file, maps.values),
-        lambda path: ProbabilityMaps(np.load(path)),
+        lambda maps, file: save_array(maps.values, file),
+        lambda path: ProbabilityMaps(load_array(path, "probabilities")),
     )
 
 
@@ -280,8 +281,8 @@ def _masks(
         folder,
         "masks.npy",
         lambda: stages.choose_masks(task, superpixels, probabilities, smoother),
-        lambda masks, file: np.save(file, masks),
-        np.load,
+        save_array,
+        lambda path: load_array(path, "masks"),
     )
 
 

@@ -6,10 +6,12 @@ the difference of colour.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from fewpoint.core import ImageSequence, SuperpixelMap
+from fewpoint.core.paging import walk
 from fewpoint.errors import SettingsError
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import region_areas, region_means
@@ -149,7 +151,7 @@ def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.nda
     """(total, C) mean colour of each region, 0 … 1 by one window over the sequence."""
     window = window_of(sequence)
     pieces = []
-    for frame, labels in zip(sequence.frames, superpixels.labels, strict=True):
+    for frame, labels in zip(walk(sequence.frames), walk(superpixels.labels), strict=True):
         one = SuperpixelMap(labels[np.newaxis])
         scaled = window.apply(frame)
         pieces.append(np.stack([region_means(one, scaled[np.newaxis, ..., c]) for c in range(scaled.shape[-1])], 1))
@@ -159,8 +161,8 @@ def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.nda
 def _neighbours(superpixels: SuperpixelMap) -> tuple[np.ndarray, np.ndarray]:
     """(E, 2) global regions that touch on a frame, and the (E,) number of pixel sides along which they do."""
     pairs, lengths = [np.empty((0, 2), np.int64)], [np.empty(0)]
-    for frame, count in enumerate(superpixels.counts):
-        labels = superpixels.labels[frame].astype(np.int64)
+    for frame, regions in enumerate(walk(superpixels.labels)):
+        labels, count = regions.astype(np.int64), superpixels.counts[frame]
         sides = [(labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])]
         codes = np.concatenate([_codes(a, b, count) for a, b in sides])
         found, number = np.unique(codes, return_counts=True)
@@ -178,9 +180,9 @@ def _codes(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
 def _overlaps(superpixels: SuperpixelMap) -> tuple[np.ndarray, np.ndarray]:
     """(E, 2) global regions of neighbouring frames over one another, and the (E,) number of pixels that they share."""
     pairs, sizes = [np.empty((0, 2), np.int64)], [np.empty(0)]
-    for frame in range(len(superpixels.labels) - 1):
+    for frame, (labels, following) in enumerate(pairwise(walk(superpixels.labels))):
         count = superpixels.counts[frame + 1]
-        codes = superpixels.labels[frame].astype(np.int64) * count + superpixels.labels[frame + 1]
+        codes = labels.astype(np.int64) * count + following
         found, number = np.unique(codes, return_counts=True)
         pairs.append(np.stack(np.divmod(found, count), axis=1) + superpixels.offsets[frame : frame + 2])
         sizes.append(number)

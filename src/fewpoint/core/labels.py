@@ -60,6 +60,30 @@ def label_objects(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
     return tuple(ObjectLabel(name, _choose_colour(number)) for number, name in enumerate(names))
 
 
+def share_pixels(claims: tuple[np.ndarray, ...]) -> tuple[np.ndarray, int]:
+    """(H, W) uint8 number from 1 of the object with the largest claim, and how many pixels two claim alike.
+
+    claims: (H, W) float32 of each object on one frame, -inf outside its mask. Of equal ones the first gets a pixel.
+
+    >>> labels, ties = share_pixels((np.float32([[0.6, 0.7, -np.inf]]), np.float32([[0.8, 0.7, -np.inf]])))
+    >>> labels.tolist(), ties
+    ([[2, 1, 0]], 1)
+    """
+    best = np.full(claims[0].shape, -np.inf, np.float32)
+    labels, tied = np.zeros(best.shape, np.uint8), np.zeros(best.shape, bool)
+    for number, own in enumerate(claims, start=1):
+        better = own > best
+        tied = ~better & (tied | (np.isfinite(own) & (own == best)))
+        labels[better] = number
+        np.maximum(best, own, out=best)
+    return labels, int(tied.sum())
+
+
+def describe_ties(ties: int) -> tuple[str, ...]:
+    """What to say of pixels that two objects claim alike."""
+    return (f"{ties} pixels are as likely one object as another: they went to the first by name",) if ties else ()
+
+
 def _choose_colour(number: int) -> tuple[int, int, int]:
     if number < len(COLOURS):
         return COLOURS[number]

@@ -10,6 +10,7 @@ from fewpoint.core import (
     AnySegmentation,
     AreaBound,
     ImageSequence,
+    LabelledSegmentation,
     Listener,
     Message,
     PointSet,
@@ -36,6 +37,7 @@ from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.groups import group_objects, run_groups
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, plan_of
 from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
 from fewpoint.pipeline.objects import run_objects
@@ -149,7 +151,7 @@ def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> 
     device = choose_device(task.device)
     log = StageLog(folder, listener)
     if len(task.points.object_names) > 1:
-        done = Done(*run_objects(task, folder, log, device))
+        done = Done(*_run_objects(task, folder, log, device))
     else:
         done = _run_one_object(task, folder, log, device)
     if folder is not None and not folder.finished:
@@ -157,6 +159,21 @@ def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> 
     elif folder is not None:
         write_missing(task.sequence, done.result, task.outputs, folder.path)
     return done
+
+
+def _run_objects(
+    task: Task, folder: RunFolder | None, log: StageLog, device: torch.device
+) -> tuple[LabelledSegmentation, Settings]:
+    """All objects together where they lie close enough, else one group of them after another."""
+
+    def run(own: Task, part: RunFolder | None) -> tuple[AnySegmentation, Settings]:
+        if len(own.points.object_names) > 1:
+            return run_objects(own, part, log, device)
+        done = _run_one_object(own, part, log, device)
+        return done.result, done.settings
+
+    groups = group_objects(task)
+    return run(task, folder) if len(groups) == 1 else run_groups(task, groups, folder, log, run)
 
 
 def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> Done:

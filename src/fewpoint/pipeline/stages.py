@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.errors import InputError
 from fewpoint.learning.joint import JointLearning
@@ -215,21 +216,9 @@ def choose_labels(
     claims = [_claim_frames(task, superpixels, maps, smoother) for task, maps, smoother in given]
     labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
     for place, of_frame in zip(walk(labels), zip(*claims, strict=True), strict=True):
-        place[:], tied = _share_frame(of_frame)
+        place[:], tied = share_pixels(of_frame)
         ties += tied
     return labels, ties
-
-
-def _share_frame(claims: tuple[np.ndarray, ...]) -> tuple[np.ndarray, int]:
-    """choose_labels on one frame, from the (H, W) claims of each object."""
-    best = np.full(claims[0].shape, -np.inf, np.float32)
-    labels, tied = np.zeros(best.shape, np.uint8), np.zeros(best.shape, bool)
-    for number, own in enumerate(claims, start=1):
-        better = own > best
-        tied = ~better & (tied | (np.isfinite(own) & (own == best)))
-        labels[better] = number
-        np.maximum(best, own, out=best)
-    return labels, int(tied.sum())
 
 
 def _claim_frames(

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from fewpoint.core import ignore
-from fewpoint.learning.checkpoints import load_learning, save_learning
+from fewpoint.learning import checkpoints
+from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
 from fewpoint.learning.phases import Learning
 from fewpoint.learning.settings import PhaseSettings, StoppingSettings, TrainingSettings
 
@@ -107,3 +108,13 @@ def test_a_checkpoint_that_would_run_code_is_not_loaded(learning, tmp_path):
     torch.save({"trainer": Path("x")}, tmp_path / "evil.pt")
     with pytest.raises(UnpicklingError):
         load_learning(learning(PHASES), tmp_path / "evil.pt")
+
+
+def test_a_state_too_soon_after_the_last_one_saved_is_passed_over(monkeypatch):
+    now, saved = [0.0], []
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    save = sparingly(saved.append)
+    for moment in (0.0, 2.0, 4.9, 5.0, 9.9, 10.1):
+        now[0] = moment
+        save(moment)
+    assert saved == [0.0, 5.0, 10.1]

@@ -157,3 +157,17 @@ def test_negatives_are_carried_as_points_are():
     moved = carry_points(sequence, points, 2)
     assert moved.negatives.tolist() == [[0, 40, 20], [1, 41, 22], [2, 44, 22]]
     assert moved.coordinates.tolist() == [[0, 29, 28], [1, 30, 30], [2, 33, 30]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_correlation_is_that_of_scikit_image(seed):
+    from skimage.feature import match_template
+
+    image = smooth_noise((40, 33), seed).astype(np.float32)
+    patch = image[7:16, 11:24]
+    np.testing.assert_allclose(motion.correlate(image, patch), match_template(image, patch), atol=1e-3)
+
+
+def test_an_even_part_correlates_with_nothing():
+    image = np.full((20, 20), 0.3, np.float32)
+    assert not motion.correlate(image, smooth_noise((5, 5), 0).astype(np.float32)).any()

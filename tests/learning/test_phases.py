@@ -1,6 +1,7 @@
 """The three phases: which priors, rates and weights each has, and what is told of them."""
 
 import math
+from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -110,11 +111,12 @@ def test_the_trainer_gets_the_priors_and_rates_of_the_phase(learning, monkeypatc
     given = learning(short(1, 1, 1, warmup_rate=0.3, estimation_rate=0.2, final_rate=0.1))
     seen = []
 
-    def spy(priors: torch.Tensor, rates: list[float], tell: object) -> StepMeans:
+    def spy(priors: torch.Tensor, rates: list[float], tell: object) -> Generator[None, None, StepMeans]:
         seen.append((priors.tolist(), rates))
+        yield
         return StepMeans(1.0, 0.5, 0.5, 0.0)
 
-    monkeypatch.setattr(given.trainer, "run_epoch", spy)
+    monkeypatch.setattr(given.trainer, "take_steps", spy)
     given.run(ignore, ignore)
     assert [rates for _, rates in seen] == [[0.3, 0.3], [0.2, 0.2], [0.1, 0.1]]
     expected = [[0.1] * 4, [0.2] * 4, given.priors().mean]
@@ -364,9 +366,13 @@ def test_one_cycle_rises_to_its_peak_at_three_tenths_and_falls_to_nothing():
 def test_one_cycle_spans_the_warm_up_step_by_step(learning, monkeypatch):
     given = learning(short(5, 1, 1, schedule="one-cycle", warmup_rate=1.0, estimation_rate=0.5, final_rate=0.25))
     seen = []
-    monkeypatch.setattr(
-        given.trainer, "run_epoch", lambda priors, rates, tell: seen.extend(rates) or StepMeans(1.0, 1.0, 0.0, 0.0)
-    )
+
+    def spy(priors: torch.Tensor, rates: list[float], tell: object) -> Generator[None, None, StepMeans]:
+        seen.extend(rates)
+        yield
+        return StepMeans(1.0, 1.0, 0.0, 0.0)
+
+    monkeypatch.setattr(given.trainer, "take_steps", spy)
     given.run(ignore, ignore)
     assert seen[:10] == [one_cycle(1.0, step, 10) for step in range(10)]
     assert seen[10:] == [0.5, 0.5, 0.25, 0.25]
@@ -376,13 +382,13 @@ def test_one_cycle_spans_the_warm_up_step_by_step(learning, monkeypatch):
 def test_a_loss_that_is_no_number_ends_learning_with_a_way_out_and_is_not_saved(learning, monkeypatch, loss):
     given = learning(short(1, 2, 0))
     saved = []
-    real = given.trainer.run_epoch
+    real = given.trainer.take_steps
 
-    def diverge(priors: torch.Tensor, rates: list[float], tell: object) -> StepMeans:
-        means = real(priors, rates)
+    def diverge(priors: torch.Tensor, rates: list[float], tell: object) -> Generator[None, None, StepMeans]:
+        means = yield from real(priors, rates)
         return means if not saved else StepMeans(loss, 1.0, 1.0, 0.0)
 
-    monkeypatch.setattr(given.trainer, "run_epoch", diverge)
+    monkeypatch.setattr(given.trainer, "take_steps", diverge)
     with pytest.raises(
         FewpointError, match=r"diverged in epoch 2 \(estimation.*lower phases.estimation_rate"
     ) as caught:

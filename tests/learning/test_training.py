@@ -9,7 +9,7 @@ from fewpoint.core import PointSet
 from fewpoint.errors import SettingsError
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
 from fewpoint.learning.settings import TrainingSettings
-from fewpoint.learning.training import Trainer
+from fewpoint.learning.training import Trainer, alternate
 
 PRIORS = torch.full((4,), 0.1)
 
@@ -96,7 +96,6 @@ def test_a_state_of_another_kind_of_device_continues_with_fresh_noise(trainer):
     train(whole, 2)
     state = whole.state_dict()
     state["device"], state["noise"] = "cuda", torch.zeros(16, dtype=torch.uint8)
-    state["optimiser"]["param_groups"][0]["capturable"] = True
     moved.load_state_dict(state)
     assert same(weights_of(whole), weights_of(moved))
     assert all(figures.loss > 0 for figures in train(moved, 1))
@@ -151,3 +150,26 @@ def test_each_step_has_its_own_rate(trainer):
 def test_meaningless_settings_are_refused_by_name(wrong):
     with pytest.raises(SettingsError, match=f"training.{next(iter(wrong))}"):
         TrainingSettings(**wrong)
+
+
+def test_trainers_that_alternate_learn_what_they_would_alone(trainer):
+    alone = [trainer(seed=seed) for seed in (0, 1)]
+    together = [trainer(seed=seed) for seed in (0, 1)]
+    rates = [1e-2] * alone[0].steps_per_epoch
+    figures = alternate([each.take_steps(PRIORS, rates) for each in together])
+    assert figures == [each.run_epoch(PRIORS, rates) for each in alone]
+    for one, other in zip(alone, together, strict=True):
+        assert same(weights_of(one), weights_of(other))
+
+
+def test_works_of_unequal_length_alternate_until_the_last_ends():
+    turns = []
+
+    def work(name: str, count: int):
+        for number in range(count):
+            turns.append(f"{name}{number}")
+            yield
+        return count
+
+    assert alternate([work("a", 1), work("b", 3), work("c", 0)]) == [1, 3, 0]
+    assert turns == ["a0", "b0", "b1", "b2"]

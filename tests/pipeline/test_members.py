@@ -21,6 +21,7 @@ from fewpoint.core import (
     ignore,
 )
 from fewpoint.io.runs import RunFolder
+from fewpoint.learning import checkpoints
 from fewpoint.learning.phases import Learning
 from fewpoint.learning.targets import Clues
 from fewpoint.learning.unseen import CENTRED
@@ -142,7 +143,8 @@ def test_epochs_of_networks_side_by_side_are_counted_as_they_end(two_cores):
 
 
 @pytest.mark.parametrize("moment", range(1, 7))
-def test_networks_side_by_side_go_on_from_their_own_checkpoints(two_cores, tmp_path, moment):
+def test_networks_side_by_side_go_on_from_their_own_checkpoints(two_cores, monkeypatch, tmp_path, moment):
+    monkeypatch.setattr(checkpoints, "LEAST_SECONDS", 0)
     task = make_task(SIDE_BY_SIDE)
 
     def stop(event):

@@ -29,6 +29,7 @@ from fewpoint.io.formats import Outputs
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import RunFolder, load_probabilities
 from fewpoint.io.tables import read_history_records, read_priors
+from fewpoint.learning import checkpoints
 from fewpoint.pipeline import run as run_module
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import as_table, override_from_text
@@ -177,8 +178,9 @@ def test_a_finished_folder_is_read_not_computed_and_left_untouched(finished, mon
     }
 
 
-def test_an_interrupt_during_training_leaves_a_folder_that_goes_on(finished, tmp_path, no_report):
+def test_an_interrupt_during_training_leaves_a_folder_that_goes_on(finished, tmp_path, no_report, monkeypatch):
     _, whole, _ = finished
+    monkeypatch.setattr(checkpoints, "LEAST_SECONDS", 0)
 
     def interrupt(event) -> None:
         if isinstance(event, EpochFinished) and event.record.epoch == 4:

@@ -14,6 +14,7 @@ from pathlib import Path
 from fewpoint.core import AreaBound, EpochFinished, PointSet, StageFinished, StageProgress, StageStarted
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.io.runs import RunFolder
+from fewpoint.learning import checkpoints
 from fewpoint.learning.settings import (
     AugmentationSettings,
     PhaseSettings,
@@ -103,13 +104,14 @@ def run_in_child(folder: Path, moment: str) -> int:
 
 def import_once() -> None:
     """Import what a run imports when it first needs it, so that not every child has to."""
-    optimiser, solver = "torch._dynamo", "ortools.graph.python.min_cost_flow"
-    for name in ("filelock", "scipy.ndimage", "skimage.measure", "skimage.segmentation", optimiser, solver):
+    solver = "ortools.graph.python.min_cost_flow"
+    for name in ("filelock", "scipy.ndimage", "skimage.measure", "skimage.segmentation", solver):
         import_module(name)
 
 
 if __name__ == "__main__":
     import_once()
+    checkpoints.LEAST_SECONDS = 0  # one after every epoch, however short
     # Drawing the report takes longer than all the rest and nothing is taken up from it.
     pipeline.write_report = lambda *given: None
     root, *moments = sys.argv[1:]

@@ -1,8 +1,11 @@
-"""Learning to and from one file, so that a killed run goes on from its last epoch."""
+"""Learning to and from one file, so that a killed run goes on from one of its last epochs."""
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import torch
 from torch import Tensor
@@ -12,6 +15,21 @@ from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
+
+LEAST_SECONDS = 5.0  # between two checkpoints: on a fast GPU, writing one takes as long as learning an epoch
+
+
+def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The same function, which passes over a state that comes too soon after the last one saved."""
+    last = -math.inf
+
+    def save_in_time(state: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LEAST_SECONDS:
+            save(state)
+            last = time.monotonic()
+
+    return save_in_time
 
 
 def save_learning(learning: Learning, file: BinaryIO, owner: str = "") -> None:

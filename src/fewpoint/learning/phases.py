@@ -1,8 +1,9 @@
 """The three phases of learning: warm-up, estimation of the priors, and training with the priors found."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from fewpoint.learning.priors import estimate_from, initial_state, update_priors
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
 from fewpoint.learning.stopping import StopState, update_stop
-from fewpoint.learning.training import StepMeans, Trainer
+from fewpoint.learning.training import StepMeans, Trainer, alternate, finish
 from fewpoint.learning.unscented import Gaussian
 
 WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
@@ -164,6 +165,10 @@ class Learning:
 
     def run_epoch(self, listener: Listener = ignore) -> EpochPredicted | None:
         """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
+        return finish(self.take_steps(listener))
+
+    def take_steps(self, listener: Listener = ignore) -> Generator[None, None, EpochPredicted | None]:
+        """run_epoch with a pause after each training step, in which others may take theirs."""
         progress = self.progress
         priors = torch.from_numpy(self.usable_priors()).float()
         rates = self.rates()
@@ -172,7 +177,7 @@ class Learning:
             listener(StepsTaken(progress.epoch + 1, steps, len(rates), self.schedule.most_epochs))
 
         self.seen = None
-        means = self.trainer.run_epoch(priors, rates, tell)
+        means = yield from self.trainer.take_steps(priors, rates, tell)
         self.refuse_divergence(means)
         return self.take_in(means, self._observe())
 
@@ -355,21 +360,33 @@ class Learning:
 def learn_side_by_side(
     learnings: Sequence[Learning], listeners: Sequence[Listener], saves: Sequence[Callable[[Learning], None]]
 ) -> None:
-    """Run each to its end as Learning.run does, all at once, with a thread each; they keep step epoch by epoch.
+    """Run each to its end as Learning.run does, all at once; they keep step epoch by epoch.
 
-    Listeners are called one at a time; of the steps within an epoch only the first network's are told.
+    On a CPU each has a thread. On a GPU one thread asks for a step of each in turn: what the libraries prepare for a
+    shape of data they prepare for every thread anew. Listeners are called one at a time; of the steps within an epoch
+    only the first network's are told.
     """
     if len(learnings) == 1:
         learnings[0].run(listeners[0], saves[0])
         return
-    threads = torch.get_num_threads()
-    with ThreadPoolExecutor(len(learnings), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+    with _run_together(learnings) as run_epochs:
         while going := [number for number, each in enumerate(learnings) if not each.done]:
             told = [listeners[number] if number == going[0] else ignore for number in going]
-            seen = list(pool.map(Learning.run_epoch, [learnings[number] for number in going], told))
+            seen = run_epochs([learnings[number] for number in going], told)
             for number, predicted in zip(going, seen, strict=True):
                 learnings[number].tell(predicted, listeners[number])
                 saves[number](learnings[number])
+
+
+@contextmanager
+def _run_together(learnings: Sequence[Learning]) -> Iterator[Callable[..., list[EpochPredicted | None]]]:
+    """A function that runs an epoch of each of some learnings, given with their listeners."""
+    if learnings[0].samples.frames.device.type == "cuda":
+        yield lambda some, told: alternate(list(map(Learning.take_steps, some, told)))
+        return
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(len(learnings), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+        yield lambda some, told: list(pool.map(Learning.run_epoch, some, told))
 
 
 def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:

@@ -1,5 +1,7 @@
 """What the network says of every frame."""
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -22,9 +24,25 @@ def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSet
         measure_statistics(network, samples, settings)
     network.eval()
     run = run_mirrored if settings.mirrors else run_network
-    pieces = [run(network, samples.standardise(frames), settings) for frames in samples.frames.split(PREDICTION_BATCH)]
+    pieces = [
+        run(network, samples.standardise(samples.frames[start:end]), settings)[-new:]
+        for start, end, new in plan_batches(samples.n_frames)
+    ]
     network.train()
     return torch.cat(pieces)
+
+
+def plan_batches(n_frames: int) -> list[tuple[int, int, int]]:
+    """The first frame of each batch, the one after its last, and how many at its end are in no batch before.
+
+    All have the same size, as libraries prepare for each size anew: the last reaches back.
+
+    >>> plan_batches(40), plan_batches(3)
+    ([(0, 16, 16), (16, 32, 16), (24, 40, 8)], [(0, 3, 3)])
+    """
+    size = min(PREDICTION_BATCH, n_frames)
+    ends = [*range(size, n_frames, size), n_frames]
+    return [(end - size, end, end - before) for before, end in pairwise([0, *ends])]
 
 
 def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:

@@ -1,17 +1,22 @@
 """One epoch of training, eager on CPUs and as a captured CUDA graph on GPUs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from fewpoint.learning.adam import Adam
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
 from fewpoint.learning.objectives import Objective
 from fewpoint.learning.prediction import run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -58,20 +63,13 @@ class Trainer:
         self.recipe = recipe
         self._order = torch.Generator().manual_seed(seed)
         self._noise = torch.Generator(device).manual_seed(seed)
-        on_cuda = device.type == "cuda"
-        self._rate = torch.tensor(0.0, device=device) if on_cuda else 0.0
-        self._optimiser = torch.optim.Adam(
-            network.parameters(),
-            lr=self._rate,
-            weight_decay=recipe.training.weight_decay,
-            capturable=on_cuda,
-            foreach=True,
-        )
+        self._optimiser = Adam(network.parameters(), recipe.training.weight_decay)
         objects = (1 + len(others),) if others else ()
         self._priors = torch.zeros(samples.n_frames, *objects, device=device)
         self._totals = torch.zeros(4, *objects, device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
 
     @property
     def steps_per_epoch(self) -> int:
@@ -83,22 +81,44 @@ class Trainer:
 
         priors: (T,), or (T, K) of several objects. tell: gets the number of steps done, after each.
         """
+        return finish(self.take_steps(priors, rates, tell))
+
+    def take_steps(
+        self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore
+    ) -> Generator[None, None, StepMeans]:
+        """run_epoch, with a pause after each step, in which others may take theirs.
+
+        On a GPU a step is only asked for, on a stream of the trainer's own: several trainers fill what one leaves idle.
+        """
+        self._record_step()
         self.network.train()
         self._priors.copy_(priors)
         self._totals.zero_()
         batches = self._draw_batches().to(self._index.device)
+        if self._stream is not None:
+            self._stream.wait_stream(torch.cuda.current_stream())
         for number, (index, rate) in enumerate(zip(batches, rates, strict=True), start=1):
             self._step(index, rate)
             tell(number)
+            yield
+        if self._stream is not None:
+            torch.cuda.current_stream().wait_stream(self._stream)
         means = (self._totals / len(batches)).tolist()
         return StepMeans(*means)
 
     def try_steps(self, count: int) -> None:
         """Take steps as in an epoch, to see how long they take; for a trainer that is thrown away."""
+        self._record_step()
         self.network.train()
         batches = self._draw_batches().to(self._index.device)
         for number in range(count):
             self._step(batches[number % len(batches)], 0.0)
+
+    def _record_step(self) -> None:
+        """On a GPU, record the step that epochs replay."""
+        if self._index.is_cuda and self._replay is None:
+            self.network.train()
+            self._replay = self._capture()
 
     def is_finite(self) -> bool:
         """Whether all weights are numbers; a last step can break them after the last loss was sound."""
@@ -116,12 +136,11 @@ class Trainer:
     def load_state_dict(self, state: dict) -> None:
         """Continue from a state; before the first epoch only, since a captured graph holds on to its memory.
 
-        A state of another kind of device brings its weights and moments, but neither the way its optimiser works nor
-        its noise, which mean nothing here: training goes on, only not to the bit.
+        A state of another kind of device brings its weights and moments, but not its noise, which means nothing here:
+        training goes on, only not to the bit.
         """
         self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict({**self._optimiser.state_dict(), "state": state["optimiser"]["state"]})
-        self._optimiser.param_groups[0]["lr"] = self._rate
+        self._optimiser.load_state_dict(state["optimiser"])
         self._order.set_state(state["order"])
         if state["device"] == self._noise.device.type:
             self._noise.set_state(state["noise"])
@@ -147,22 +166,15 @@ class Trainer:
             batches[without, place] = candidates[drawn][without]
         return batches
 
-    def _set_rate(self, rate: float) -> None:
-        if isinstance(self._rate, Tensor):
-            self._rate.fill_(rate)
-        else:
-            self._optimiser.param_groups[0]["lr"] = rate
-
     def _step(self, index: Tensor, rate: float) -> None:
         """One step on the frames of the index, at a learning rate."""
-        self._index.copy_(index)
-        self._set_rate(rate)
-        if self._index.is_cuda and self._replay is None:
-            self._replay = self._capture()
-        if self._replay is None:
-            self._train_batch()
-        else:
-            self._replay()
+        with torch.cuda.stream(self._stream):  # nothing where there is none
+            self._index.copy_(index)
+            self._optimiser.set_rate(rate)
+            if self._replay is None:
+                self._train_batch()
+            else:
+                self._replay()
 
     def _train_batch(self) -> None:
         """One step on the frames in self._index; nothing here waits for the device."""
@@ -171,7 +183,7 @@ class Trainer:
         frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps)
         logits = run_network(self.network, samples.standardise(frames), recipe.training)
         risk = recipe.objective(logits, labels, maps, index, self._priors[index])
-        self._optimiser.zero_grad(set_to_none=not self._index.is_cuda)
+        self._optimiser.forget_gradients()
         risk.objective.sum().backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), recipe.training.clip_norm)
         self._optimiser.step()
@@ -200,28 +212,54 @@ class Trainer:
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self._noise)
-        with torch.cuda.graph(graph):
+        with _uncounted(self.network), torch.cuda.graph(graph):
             self._train_batch()
-        self._restore_in_place(before)
+        self.network.load_state_dict(before["network"])
+        self._optimiser.load_state_dict(before["optimiser"])
+        self._noise.set_state(before["noise"])
         self._totals.copy_(totals)
         return graph.replay
 
-    def _restore_in_place(self, state: dict) -> None:
-        """Put a state back without moving the tensors that a captured graph reads and writes."""
-        self.network.load_state_dict(state["network"])
-        saved = state["optimiser"]["state"]
-        for number, parameter in enumerate(self.network.parameters()):
-            for name, value in self._optimiser.state[parameter].items():
-                if number in saved:
-                    value.copy_(saved[number][name])
-                else:
-                    value.zero_()
-        self._noise.set_state(state["noise"])
+
+def finish(steps: Generator[None, None, Result]) -> Result:
+    """Take all steps; what they return."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
-def _clone(state: dict) -> dict:
+def alternate(works: list[Generator[None, None, Result]]) -> list[Result]:
+    """Take a step of each in turn until all are at their end; what they return."""
+    results: dict[int, Result] = {}
+    while going := [number for number in range(len(works)) if number not in results]:
+        for number in going:
+            try:
+                next(works[number])
+            except StopIteration as end:
+                results[number] = end.value
+    return [results[number] for number in range(len(works))]
+
+
+@contextmanager
+def _uncounted(network: nn.Module) -> Iterator[None]:
+    """Keep batch norms from counting batches: nothing reads the counts, and each costs a kernel a step."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    counts = [norm.num_batches_tracked for norm in norms]
+    for norm in norms:
+        norm.num_batches_tracked = None
+    try:
+        yield
+    finally:
+        for norm, count in zip(norms, counts, strict=True):
+            norm.num_batches_tracked = count
+
+
+def _clone(state: Any) -> Any:
     """A deep copy of a nested state."""
-    return {
-        key: _clone(value) if isinstance(value, dict) else value.clone() if isinstance(value, Tensor) else value
-        for key, value in state.items()
-    }
+    if isinstance(state, dict):
+        return {key: _clone(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [_clone(value) for value in state]
+    return state.clone() if isinstance(state, Tensor) else state

@@ -7,7 +7,7 @@ from functools import partial
 from fewpoint.core import PriorHistory, ignore
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
-from fewpoint.learning.checkpoints import load_joint, save_joint
+from fewpoint.learning.checkpoints import load_joint, save_joint, sparingly
 from fewpoint.learning.joint import JointLearning, share_out
 from fewpoint.learning.targets import Targets
 from fewpoint.pipeline import stages
@@ -97,4 +97,4 @@ class JointRounds:
         path = self.folder.artefact("checkpoint.pt")
         if path.exists():
             load_joint(learning, path, member.name)
-        return lambda state: write_atomically(path, lambda file: save_joint(state, file, member.name))
+        return sparingly(lambda state: write_atomically(path, lambda file: save_joint(state, file, member.name)))

@@ -24,7 +24,7 @@ from fewpoint.core import (
 from fewpoint.core.progress import Event
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
-from fewpoint.learning.checkpoints import load_learning, save_learning
+from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
 from fewpoint.learning.devices import free_cores
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
@@ -38,6 +38,7 @@ from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
 
 WEIGHTS = "weights/"  # before the names of weights among the arrays that a member leaves behind
+AT_ONCE_ON_GPU = 4  # networks that learn side by side on a GPU; more would only wait for each other
 SEED_STEP = 1_000_003  # between the seeds of a run's networks; the first has the run's own
 
 
@@ -243,7 +244,7 @@ class Rounds:
         path = self.folder.artefact(f"checkpoint-{member.number}.pt" if member.number else "checkpoint.pt")
         if path.exists():
             load_learning(learning, path, member.name)
-        return lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name))
+        return sparingly(lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name)))
 
 
 def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
@@ -255,9 +256,12 @@ def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochReco
 
 def count_at_once(task: Task, samples: SampleSet) -> int:
     """How many members learn side by side: on a CPU as many as there are cores, where each keeps to one."""
-    training, phases = task.settings.training, task.settings.phases
-    alone = samples.frames.device.type != "cpu" or training.threads != 1 or phases.estimation_epochs
-    return 1 if alone else free_cores()
+    training, kind = task.settings.training, samples.frames.device.type
+    if task.settings.phases.estimation_epochs:
+        return 1
+    if kind == "cuda":
+        return AT_ONCE_ON_GPU
+    return free_cores() if kind == "cpu" and training.threads == 1 else 1
 
 
 def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Tensor:

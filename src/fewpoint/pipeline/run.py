@@ -1,7 +1,10 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import torch
@@ -26,7 +29,7 @@ from fewpoint.io.atomic import save_array, write_atomically, write_json
 from fewpoint.io.decoding import load_array
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
-from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device, wake
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
@@ -45,6 +48,8 @@ from fewpoint.pipeline.pace import Pace, measure_pace, settle_schedule, shorten
 from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, examine, summarise, write_report
 from fewpoint.pipeline.task import Task
+
+REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 def segment(
@@ -149,6 +154,7 @@ def _shorten_warm(task: Task) -> Task:
 
 def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
+    wake(device)
     log = StageLog(folder, listener)
     if len(task.points.object_names) > 1:
         done = Done(*_run_objects(task, folder, log, device))
@@ -247,6 +253,8 @@ def _run_inside(
     """From superpixels to masks, on the part of the frames that matters, and the last networks."""
     samples, smoother = ground.samples, ground.smoother
     rounds = Rounds(task, samples, _gather_clues(task, ground), folder, listener)
+    if samples.frames.is_cuda and folder is not None and task.outputs.report:
+        Thread(target=lambda: list(map(import_module, REPORT_MODULES))).start()  # while the GPU is at work
     learnt, history = log.run("learning", count_epochs(task.settings, task.refining), lambda: _learn(rounds))
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
     masks = log.run("masks", 0, lambda: _masks(task, ground.superpixels, probabilities, smoother, folder))
@@ -313,14 +321,19 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog, device: st
     health = examine(task, result)
     summary = {**summarise(result), "health": asdict(min(health, key=lambda each: each.score))}
 
-    def write() -> tuple[None, bool]:
+    def write_masks() -> None:
         write_result(result, folder.path, task.outputs)
         if done.learnt:
             write_atomically(folder.path / MODEL_FILE, lambda file: save_model(_keep_model(task, done.learnt), file))
-        if task.outputs.film:
-            write_film(task.sequence, result, folder.path)
-        if task.outputs.report:
-            write_report(task, result, folder.path, log, device, health)
+
+    def write() -> tuple[None, bool]:
+        with ThreadPoolExecutor(1) as other:  # compresses while the report is drawn
+            masks = other.submit(write_masks)
+            if task.outputs.film:
+                write_film(task.sequence, result, folder.path)
+            if task.outputs.report:
+                write_report(task, result, folder.path, log, device, health)
+            masks.result()
         return None, False
 
     log.run("report", 0, write)

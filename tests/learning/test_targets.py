@@ -1,6 +1,7 @@
 """What a further round learns from."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from fewpoint.learning.targets import (
     _level_of_share,
     click_distances,
     find_excess,
+    find_frame_excess,
     hangs_together,
     make_targets,
     mean_share,
     nearness_prior,
     shift_to_share,
     spread,
+    stand_in,
 )
 
 
@@ -101,7 +104,17 @@ def test_targets_hold_the_clicks_favour_what_is_near_and_leave_absent_frames_emp
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rounds": -1}, {"networks": 0}, {"floor": 0.0}, {"doubt": 2.0}, {"nearness": -1.0}, {"unseen": 1.1}]
+    "wrong",
+    [
+        {"rounds": -1},
+        {"networks": 0},
+        {"floor": 0.0},
+        {"doubt": 2.0},
+        {"nearness": -1.0},
+        {"unseen": 1.1},
+        {"taper": -1.0},
+        {"outlines": 3.0},
+    ],
 )
 def test_meaningless_refinement_is_refused_by_name(wrong):
     with pytest.raises(SettingsError, match=f"refinement.{next(iter(wrong))}"):
@@ -273,3 +286,82 @@ def test_frames_without_the_object_have_no_say_in_its_size(samples):
     aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.9}))
     learnt[2:] = 0.95  # on these frames alone it covers everything
     assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent) == 0
+
+
+@pytest.mark.parametrize(("amount", "covered"), [(0.0, [5, 6, 7, 9]), (0.5, [5, 6]), (1.0, [5])])
+def test_frames_take_the_size_of_their_targets_as_far_as_is_asked(samples, amount, covered):
+    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
+    aimed_at = torch.sigmoid(scores_of({2: 0.9}))
+    excess = find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4), amount)
+    lowered = blocks_of(torch.logit(learnt) - excess[:, None, None])
+    assert [block for block in range(16) if lowered[block] >= 0.5 - 1e-5] == covered
+
+
+def test_a_frame_on_which_a_network_found_nothing_is_raised_to_its_target(samples):
+    learnt = torch.sigmoid(scores_of({5: 0.3, 6: 0.2}))
+    aimed_at = torch.sigmoid(scores_of({5: 0.9}))
+    excess = find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4), 1.0)
+    assert excess.tolist() == pytest.approx([math.log(0.3 / 0.7)] * 4, abs=1e-4)
+
+
+def test_frames_marked_absent_and_frames_without_anything_keep_their_size(samples):
+    absent = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[2, 3]))
+    learnt, aimed_at = torch.full((4, 16, 16), 0.1), torch.full((4, 16, 16), 0.1)
+    learnt[2:] = 0.9
+    assert not find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent, 1.0).any()
+
+
+def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):
+    points = PointSet.from_rows([(frame, 5, 6) for frame in range(2, 20, 5)])
+    given = samples(20, points)
+    heights = (np.arange(20) + 0.5) / 10 - 1
+    ball = torch.from_numpy(1 - heights**2).float()
+    likely = torch.full((20, 16, 16), 0.02)
+    likely[:, 4:12, 4:12] = 0.6 * ball[:, None, None] ** 0.2
+
+    def ends(taper: float) -> float:
+        settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=taper)
+        share = make_targets(likely, given, Clues(points, points), AreaBound(0.5), settings).share()
+        return share[0] / share[10]
+
+    assert ends(1.0) < 0.5 * ends(0.0)
+
+
+def test_where_no_point_came_though_one_is_near_the_middle_of_a_clear_part_stands_in(samples):
+    points = PointSet.from_rows([(0, 5, 6), (2, 5, 6)])
+    outlined = np.zeros((6, 16, 16), bool)
+    outlined[:, 2:7, 8:13] = True
+    outlined[3] = False
+    clues = Clues(points, points)
+    rows = stand_in(outlined, samples(6, points), clues).coordinates.tolist()
+    # Frame 3 has no such part, and frame 5 is farther from the last click than clicks are from one another.
+    assert rows == [[0, 5, 6], [1, 4, 10], [2, 5, 6], [4, 4, 10]]
+
+
+def test_no_point_stands_in_on_a_frame_marked_absent(samples):
+    points = PointSet.from_rows([(0, 5, 6), (2, 5, 6)], absent=[1])
+    given = samples(3, points)
+    likely = torch.full((3, 16, 16), 0.05)
+    likely[:, 4:8, 4:8] = 0.9
+    targets = make_targets(likely, given, Clues(points, points), AreaBound(0.5), RefinementSettings())
+    assert (targets.probability[1] == 0).all()
+
+
+def test_a_clear_outline_is_favoured_over_a_blur_of_the_same_probability(samples):
+    points = PointSet.from_rows([(0, 5, 6), (1, 5, 6)])
+    given = samples(2, points)
+    likely = torch.full((2, 16, 16), 0.02)
+    likely[:, 4:8, 4:8] = 0.6
+    likely[:, 8:16, 4:16] = torch.linspace(0.02, 0.6, 8)[:, None]
+
+    def differ(outlines: float) -> float:
+        settings = RefinementSettings(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0, outlines=outlines)
+        found = make_targets(likely, replace_positive(given), Clues(points, points), AreaBound(0.5), settings)
+        return float(found.probability[0, 5, 5] - found.probability[0, 15, 10])
+
+    assert differ(1.0) > differ(0.0)
+
+
+def replace_positive(given):
+    """Samples without a positive one, so that targets are what probabilities make them."""
+    return replace(given, positive=torch.zeros_like(given.positive))

@@ -18,6 +18,16 @@ def mean_places(points: PointSet) -> tuple[np.ndarray, np.ndarray]:
     return frames, places
 
 
+def usual_gap(points: PointSet) -> int:
+    """Median number of frames from one clicked frame to the next; 1 where only one is clicked.
+
+    >>> usual_gap(PointSet.from_rows([(0, 0, 0), (5, 0, 0), (9, 0, 0), (14, 0, 0)]))
+    5
+    """
+    frames = np.unique(points.frames)
+    return int(np.median(np.diff(frames))) if len(frames) > 1 else 1
+
+
 def squared_steps(points: PointSet) -> np.ndarray:
     """Squared distance in pixels from one clicked frame's mean point to the next one's.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.core.paging import walk
+from fewpoint.learning.clicks import usual_gap
 from fewpoint.superpixels.intensity import window_of
 
 WORKING_SIDE = 192
@@ -38,7 +39,7 @@ def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> Poin
     if frames == 0 or len(sequence) == 1:
         return points
     grey = _reduce(sequence)
-    steps = frames + _usual_gap(points) // 2
+    steps = frames + (usual_gap(points) - 1) // 2
     found, refused = (
         _follow_all(grey, points, sequence.size, rows, steps) for rows in (points.coordinates, points.negatives)
     )
@@ -154,9 +155,3 @@ def _reduce(sequence: ImageSequence) -> np.ndarray:
     size = tuple(max(1, round(side * scale)) for side in sequence.size)
     frames = (window.apply(frame).mean(axis=-1) for frame in walk(sequence.frames))
     return np.stack([resize(frame, size, anti_aliasing=scale < 1) for frame in frames])
-
-
-def _usual_gap(points: PointSet) -> int:
-    """Median number of frames from one clicked frame to the next, less one."""
-    frames = np.unique(points.frames)
-    return int(np.median(np.diff(frames))) - 1 if len(frames) > 1 else 0

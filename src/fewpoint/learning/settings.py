@@ -132,6 +132,10 @@ class RefinementSettings:
     nearness: how much the distance to a click counts. floor: share of the nearness prior that lies evenly over the
     frame, for long objects and those of several parts. profile: how much the distances between clicks bend the share
     of each frame. doubt: factor on the probability of what hangs together with no click.
+    taper: how much the sizes of frames are bent to those of slices of a whole object, where they follow them.
+    outlines: by how much logits rise inside the parts of a frame with the clearest outlines, and fall elsewhere, where
+    they do not. sizes: how much the sizes of frames in the targets count, against those that a network gives which has
+    learnt from them.
     """
 
     networks: int = 1
@@ -144,15 +148,19 @@ class RefinementSettings:
     floor: float = 0.5
     profile: float = 0.5
     doubt: float = 0.3
+    taper: float = 1.0
+    outlines: float = 1.0
+    sizes: float = 0.5
 
     def __post_init__(self) -> None:
         for name in ("networks", "round_networks", "round_epochs"):
             require("refinement", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
         require("refinement", "rounds", self.rounds >= 0, "0 or more", self.rounds)
         require("refinement", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
-        for name in ("nearness", "profile"):
+        for name in ("nearness", "profile", "taper", "outlines"):
             require("refinement", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
-        require("refinement", "unseen", 0 <= self.unseen <= 1, "between 0 and 1", self.unseen)
+        for name in ("unseen", "sizes"):
+            require("refinement", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
         require("refinement", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
         require("refinement", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)
 

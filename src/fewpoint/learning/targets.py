@@ -1,24 +1,27 @@
 """What a further round learns from: the last round's probabilities, put right by what the clicks say.
 
-A click says where, not only what. The probability of each superpixel is combined with a prior that falls with the
-distance to the frame's clicks, its amount is set to the frame's expected share, it is evened out along the image, its
-amount over the sequence is set to what unseen clicks tell, and what hangs together with no click anywhere in the
-sequence is doubted. A network that learns from the result no longer sees clicks, only frames.
+A click says where, not only what. Parts with a clear outline are favoured, the probability of each superpixel is
+combined with a prior that falls with the distance to the frame's clicks, its amount is set to the frame's expected
+share, it is evened out along the image, its amount over the sequence is set to what unseen clicks tell, and what hangs
+together with no click anywhere in the sequence is doubted. A network that learns from the result no longer sees
+clicks, only frames.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fewpoint.core import AreaBound, PointSet
-from fewpoint.learning.clicks import size_profile
+from fewpoint.learning.clicks import size_profile, usual_gap
+from fewpoint.learning.outlines import find_outlined, innermost
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import RefinementSettings
+from fewpoint.learning.taper import Taper, find_taper, restlessness
 
 LEAST = 1e-4
 MOST = 0.97
@@ -61,6 +64,11 @@ def make_targets(
 ) -> Targets:
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
+    taper = _fit_taper(probabilities, samples, clues.points, settings)
+    if settings.outlines:
+        outlined = _find_outlined(probabilities, samples, bound)
+        clues = replace(clues, carried=stand_in(outlined, samples, clues))
+        probabilities = _favour(probabilities, outlined, settings.outlines * (1 - taper.trust))
     pooled = pool_regions_of(probabilities, samples)
     if clues.correct is not None:
         pooled = torch.from_numpy(clues.correct(pooled.cpu().numpy())).to(pooled)
@@ -68,7 +76,9 @@ def make_targets(
     share = mean_share(means, valid).clamp(LEAST, bound.fraction)
     nearness = nearness_prior(click_distances(samples, clues.carried), share, valid, settings.floor)
     scores = logit(means) + settings.nearness * (logit(nearness) - logit(share)[:, None, None])
-    scores = shift_to_share(scores, _expected_share(scores, valid, samples, clues.points, bound, settings), valid)
+    scores = shift_to_share(
+        scores, _expected_share(scores, valid, samples, clues.points, bound, settings, taper), valid
+    )
     scores = _follow_image(scores, samples, clues, bound, settings)
     doubted = torch.sigmoid(scores)
     doubted = torch.where(hangs_together(doubted, clues.carried, samples), doubted, settings.doubt * doubted)
@@ -96,6 +106,23 @@ def find_excess(probabilities: Tensor, targets: Targets, samples: SampleSet) -> 
         return 0.0
     level = _level_of_share(learnt, areas, share)
     return max(0.0, math.log(level / (1 - level)))
+
+
+def find_frame_excess(probabilities: Tensor, targets: Targets, samples: SampleSet, amount: float) -> Tensor:
+    """(T,) how far the logits of each frame of (T, h, w) probabilities must be lowered, or if below 0 raised.
+
+    Each frame then covers the share that the targets cover there, to the power `amount`, times its own to the power
+    1 - amount. Frames marked absent, and those on which both cover nothing, stay as they are.
+    """
+    learnt, aimed_at = (pool_regions_of(values, samples) for values in (probabilities, targets.probability))
+    own, wanted = ((samples.areas * (values >= 0.5)).sum(1).tolist() for values in (learnt, aimed_at))
+    excess = torch.zeros(samples.n_frames, device=probabilities.device)
+    for frame in np.flatnonzero(~samples.absent).tolist():
+        if amount and own[frame] + wanted[frame] > 0:
+            share = max(wanted[frame], LEAST) ** amount * max(own[frame], LEAST) ** (1 - amount)
+            level = _level_of_share(learnt[frame, None], samples.areas[frame, None], share)
+            excess[frame] = math.log(level / (1 - level))
+    return excess
 
 
 def click_distances(samples: SampleSet, points: PointSet) -> Tensor:
@@ -199,6 +226,44 @@ def _level_of_share(values: Tensor, areas: Tensor, share: float) -> float:
     return min(max(float(ordered[last]), LEAST_LEVEL), 1 - LEAST_LEVEL)
 
 
+def _fit_taper(probabilities: Tensor, samples: SampleSet, points: PointSet, settings: RefinementSettings) -> Taper:
+    """The taper of the superpixels' probabilities; settings.taper of it is believed."""
+    sure = (samples.areas * pool_regions_of(probabilities, samples).square()).sum(1).clamp(min=LEAST**2)
+    taper = find_taper(sure.cpu().double().numpy(), points)
+    return replace(taper, trust=min(1.0, settings.taper * taper.trust))
+
+
+def _find_outlined(probabilities: Tensor, samples: SampleSet, bound: AreaBound) -> np.ndarray:
+    """(T, h, w) bool, the parts of each frame with the clearest outlines; none on frames marked absent."""
+    valid = (samples.labels < samples.regions).cpu().numpy() & ~samples.absent[:, np.newaxis, np.newaxis]
+    return find_outlined(probabilities.float().cpu().numpy(), valid, bound.fraction)
+
+
+def stand_in(outlined: np.ndarray, samples: SampleSet, clues: Clues) -> PointSet:
+    """The carried points, and where none came, though a person clicked nearby, the middles of outlined (T, h, w) parts.
+
+    Nearby is within the usual gap between clicked frames: farther off nobody says that the object is there at all.
+    """
+    clicked, gap = np.unique(clues.points.frames), usual_gap(clues.points)
+    scale = np.array(samples.size.full) / samples.size.reduced
+    rows = [tuple(row) for row in clues.carried.coordinates.tolist()]
+    for frame in sorted(set(range(samples.n_frames)) - set(clues.carried.frames.tolist())):
+        if np.abs(clicked - frame).min() <= gap:
+            places = ((np.array(place) + 0.5) * scale for place in innermost(outlined[frame]))
+            rows += [(frame, int(y), int(x)) for y, x in places]
+    return PointSet.from_rows(rows, clues.carried.absent)
+
+
+def _favour(probabilities: Tensor, outlined: np.ndarray, amount: float) -> Tensor:
+    """Probabilities (T, h, w) whose logits are higher by the amount where outlined, and lower elsewhere.
+
+    Frames on which nothing is outlined stay as they are.
+    """
+    inside = torch.from_numpy(outlined).to(probabilities)
+    sign = (2 * inside - 1) * inside.amax((1, 2), keepdim=True)
+    return torch.sigmoid(logit(probabilities.clamp(LEAST, 1 - LEAST)) + amount * sign)
+
+
 def _expected_share(
     scores: Tensor,
     valid: Tensor,
@@ -206,16 +271,19 @@ def _expected_share(
     points: PointSet,
     bound: AreaBound,
     settings: RefinementSettings,
+    taper: Taper,
 ) -> Tensor:
-    """(T,) the scores' own share of each frame, bent towards the size that the clicks' places tell.
+    """(T,) the scores' own share of each frame, bent towards the size that the clicks' places or its taper tell.
 
     Their amount is that of the probabilities; how it is spread over the frames is that of their squares, in which sure
-    pixels count more: where the object is small, what surrounds it is often half likely.
+    pixels count more: where the object is small, what surrounds it is often half likely. Sizes that jump from frame to
+    frame are mostly noise, and even out.
     """
     probabilities = torch.sigmoid(scores)
     own = mean_share(probabilities, valid)
-    sure = mean_share(probabilities.square(), valid)
+    sure = mean_share(probabilities.square(), valid).cpu().double().numpy()
     height, width = samples.size.full
-    profile = torch.from_numpy(size_profile(points, samples.n_frames, bound.fraction * height * width))
-    bent = sure * profile.to(own) ** settings.profile
-    return (bent * own.mean() / bent.mean()).clamp(LEAST, bound.fraction)
+    profile = size_profile(points, samples.n_frames, bound.fraction * height * width)
+    bent = sure ** (1 - restlessness(sure))
+    bent *= profile ** (settings.profile * (1 - taper.trust)) * taper.profile**taper.trust
+    return (torch.from_numpy(bent / bent.mean()).to(own) * own.mean()).clamp(LEAST, bound.fraction)

@@ -29,7 +29,7 @@ from fewpoint.learning.devices import free_cores
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Clues, Targets, find_excess, make_targets
+from fewpoint.learning.targets import Clues, Targets, find_excess, find_frame_excess, make_targets
 from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
@@ -137,13 +137,16 @@ class Rounds:
                 for number, each in enumerate(learnt)
             ]
             clues = replace(clues, unseen_share=sum(asked, NOTHING_UNSEEN).share())
-        return self._aim_at(mean_probability(learnt, self.samples), clues)
+        return self._aim_at(mean_probability(learnt, self.samples), clues, from_points)
 
-    def _aim_at(self, probabilities: Tensor, clues: Clues) -> Targets:
+    def _aim_at(self, probabilities: Tensor, clues: Clues, from_points: bool = False) -> Targets:
         refinement = self.task.settings.refinement
+        if not from_points:
+            # Networks that have learnt from targets know the places of the clicks: told again, they count twice.
+            refinement = replace(refinement, nearness=0.0)
         if self.task.previous is not None:
-            # The networks of a run before have learnt the places of the clicks: told again, they count twice.
-            refinement = replace(refinement, nearness=0.0, profile=0.0)
+            # What an earlier run found is to change where clicks say so, and nowhere else.
+            refinement = replace(refinement, profile=0.0, taper=0.0, outlines=0.0)
         return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
 
     def samples_of(self, member: Member) -> SampleSet:
@@ -202,12 +205,18 @@ class Rounds:
             excess = find_excess(torch.sigmoid(logits), targets, self.samples)
             learning.trainer.network.head.bias.data -= excess
             logits = logits - excess
+            logits = logits - self._frame_excess(logits, targets)[:, None, None]
         result = sum_up_learnt(learning, logits, self._label_of(member, place))
         if self._is_last(member):
             result = replace(result, weights=stages.take_weights(learning.trainer.network))
         if self.folder is not None:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
         return result
+
+    def _frame_excess(self, logits: Tensor, targets: Targets) -> Tensor:
+        """(T,) by which each frame's logits are lowered towards the size in the targets; not in a refinement."""
+        amount = 0.0 if self.task.previous is not None else self.task.settings.refinement.sizes
+        return find_frame_excess(torch.sigmoid(logits), targets, self.samples, amount)
 
     def _start_of(self, member: Member) -> Weights | None:
         """The weights that a member starts from; None where it starts at random."""

@@ -1,0 +1,59 @@
+"""Slices of a whole object taper: they are largest in the middle and shrink to nothing at both ends.
+
+The slices of an ellipsoid, evenly apart, have areas in proportion to 4 u (1 - u), u from 0 at one end to 1 at the
+other. A network says too much at the ends, where it has seen few clicks, but its sizes still follow this curve. How
+well they do says how far it can be believed: a vessel cut at both ends, or a film, does not follow it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewpoint.core import PointSet
+from fewpoint.learning.clicks import usual_gap
+
+FEWEST_FRAMES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Taper:
+    """profile: (T,) area of an ellipsoid's slices, above 0 and at most 1. trust: 0 … 1, how far it can be believed."""
+
+    profile: np.ndarray
+    trust: float
+
+
+def find_taper(shares: np.ndarray, points: PointSet) -> Taper:
+    """The slices of an ellipsoid from the first click to the last, and how well the (T,) shares follow them.
+
+    The object is taken to reach half the usual gap between clicks beyond them, within the sequence. The trust is the
+    share of the shares' variance, as logarithms, that the profile explains; 0 where they run against it or frames are
+    too few.
+    """
+    half = usual_gap(points) / 2
+    start = max(0.0, points.frames.min() + 0.5 - half)
+    end = min(float(len(shares)), points.frames.max() + 0.5 + half)
+    places = (np.arange(len(shares)) + 0.5 - start) / (end - start)
+    inside = (places > 0) & (places < 1)
+    areas = 4 * places * (1 - places)
+    profile = np.where(inside, areas, areas[inside].min())
+    return Taper(profile, _explained(np.log(shares[inside]), np.log(profile[inside])))
+
+
+def restlessness(shares: np.ndarray) -> float:
+    """How much of the variance of (T,) shares, as logarithms, lies between neighbouring frames: 1 for noise.
+
+    >>> restlessness(np.exp([0.0, 1.0, 0.0, 1.0])), round(restlessness(np.exp([0.0, 1.0, 2.0, 3.0])), 2)
+    (1.0, 0.4)
+    """
+    sizes = np.log(shares)
+    if len(sizes) < 2 or np.ptp(sizes) == 0:
+        return 0.0
+    return min(1.0, float((np.diff(sizes) ** 2).mean() / (2 * sizes.var())))
+
+
+def _explained(values: np.ndarray, curve: np.ndarray) -> float:
+    """Share of the values' variance that a positive multiple of the curve explains."""
+    if len(values) < FEWEST_FRAMES or np.ptp(values) == 0:
+        return 0.0
+    return max(0.0, float(np.corrcoef(values, curve)[0, 1])) ** 2

@@ -21,6 +21,7 @@ from fewpoint.baselines.frames import to_colours
 from fewpoint.baselines.results import ASSUMED_BOUND, describe_probabilities
 from fewpoint.baselines.settings import BoostingSettings, EelSettings, PropagationSettings
 from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, SuperpixelMap, ignore
+from fewpoint.core.paging import walk
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import (
     frame_of_region,
@@ -72,7 +73,7 @@ def guess_probabilities(sequence: ImageSequence, superpixels: SuperpixelMap, pos
     m is the Mahalanobis distance, by the mean and covariance of the clicked superpixel's pixels.
     """
     window = window_of(sequence)
-    colours = np.stack([to_colours(window.apply(frame)) for frame in sequence.frames])
+    colours = np.stack([to_colours(window.apply(frame)) for frame in walk(sequence.frames)])
     means = np.stack([region_means(superpixels, colours[..., channel]) for channel in range(colours.shape[-1])], axis=1)
     frames, best = frame_of_region(superpixels), np.zeros(superpixels.total)
     for region in np.flatnonzero(positive):

@@ -4,6 +4,7 @@ import numpy as np
 
 from fewpoint.baselines.frames import reduced_size, resize
 from fewpoint.core import ImageSequence, SuperpixelMap
+from fewpoint.core.paging import walk
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import region_means
 
@@ -19,7 +20,7 @@ def estimate_flow(sequence: ImageSequence) -> np.ndarray:
     from skimage.registration import optical_flow_ilk
 
     window, small = window_of(sequence), reduced_size(sequence.size, MAX_SIDE)
-    grey = np.stack([resize(window.apply(frame).mean(axis=-1), small) for frame in sequence.frames])
+    grey = np.stack([resize(window.apply(frame).mean(axis=-1), small) for frame in walk(sequence.frames)])
     flow = np.zeros((*sequence.shape[:3], 2), np.float32)
     scale = np.array(sequence.size) / small
     for frame in range(len(sequence) - 1):

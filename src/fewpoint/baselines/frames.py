@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
+from fewpoint.core.paging import walk
 from fewpoint.superpixels.intensity import window_of
 
 
@@ -40,7 +41,7 @@ class SmallFrame:
 def small_frames(sequence: ImageSequence, points: PointSet, max_side: int) -> Iterator[SmallFrame]:
     """The frames one by one, none with a longer side than max_side pixels."""
     window, size = window_of(sequence), reduced_size(sequence.size, max_side)
-    for number, frame in enumerate(sequence.frames):
+    for number, frame in enumerate(walk(sequence.frames)):
         places = points.coordinates[points.frames == number, 1:]
         yield SmallFrame(to_colours(resize(window.apply(frame), size)), places * size // sequence.size)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core.paging import walk
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
@@ -36,7 +37,8 @@ class LabelMap:
     source: Source | None = None
 
     def __post_init__(self) -> None:
-        if self.values.ndim != 3 or self.values.dtype != np.uint8 or self.values.max(initial=0) > len(self.objects):
+        is_map = self.values.ndim == 3 and self.values.dtype == np.uint8
+        if not is_map or max((frame.max() for frame in walk(self.values)), default=0) > len(self.objects):
             raise InputError(
                 f"labels must be (T, H, W) uint8 of 0 to {len(self.objects)}, "
                 f"got {self.values.dtype} {self.values.shape}"
@@ -56,6 +58,30 @@ def label_objects(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
     if len(names) > MOST_OBJECTS:
         raise InputError(f"at most {MOST_OBJECTS} objects fit into one run, got {len(names)}; make several")
     return tuple(ObjectLabel(name, _choose_colour(number)) for number, name in enumerate(names))
+
+
+def share_pixels(claims: tuple[np.ndarray, ...]) -> tuple[np.ndarray, int]:
+    """(H, W) uint8 number from 1 of the object with the largest claim, and how many pixels two claim alike.
+
+    claims: (H, W) float32 of each object on one frame, -inf outside its mask. Of equal ones the first gets a pixel.
+
+    >>> labels, ties = share_pixels((np.float32([[0.6, 0.7, -np.inf]]), np.float32([[0.8, 0.7, -np.inf]])))
+    >>> labels.tolist(), ties
+    ([[2, 1, 0]], 1)
+    """
+    best = np.full(claims[0].shape, -np.inf, np.float32)
+    labels, tied = np.zeros(best.shape, np.uint8), np.zeros(best.shape, bool)
+    for number, own in enumerate(claims, start=1):
+        better = own > best
+        tied = ~better & (tied | (np.isfinite(own) & (own == best)))
+        labels[better] = number
+        np.maximum(best, own, out=best)
+    return labels, int(tied.sum())
+
+
+def describe_ties(ties: int) -> tuple[str, ...]:
+    """What to say of pixels that two objects claim alike."""
+    return (f"{ties} pixels are as likely one object as another: they went to the first by name",) if ties else ()
 
 
 def _choose_colour(number: int) -> tuple[int, int, int]:

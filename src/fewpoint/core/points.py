@@ -110,6 +110,24 @@ class PointSet:
         absent = {*self.absent, *(frame for frame, absentee in self.absent_of if absentee == name)}
         return PointSet(self.coordinates[own], tuple(sorted(absent)), negatives=negatives)
 
+    def of_objects(self, names: tuple[str, ...]) -> "PointSet":
+        """What is said of some objects, with their names: where one of the others is, none of these is.
+
+        >>> every = PointSet.from_rows([(0, 1, 1), (0, 2, 2), (0, 9, 9)], [], ["a", "b", "c"])
+        >>> some = every.of_objects(("a", "b"))
+        >>> some.object_names, some.negatives.tolist(), some.negative_objects
+        (('a', 'b'), [[0, 9, 9]], ('',))
+        """
+        placed = list(zip(map(tuple, self.coordinates.tolist()), self.objects, strict=True))
+        refused = zip(map(tuple, self.negatives.tolist()), self._refused_objects(), strict=True)
+        kept = [(row, name) for row, name in placed if name in names]
+        negatives = {(row, name) for row, name in refused if name in ("", *names)}
+        negatives |= {(row, "") for row, name in placed if name not in names}
+        rows, objects = zip(*kept, strict=True)
+        others, other_names = zip(*sorted(negatives), strict=True) if negatives else ((), ())
+        absent_of = [mark for mark in self.absent_of if mark[1] in names]
+        return PointSet.from_rows(list(rows), self.absent, objects, others, other_names, absent_of)
+
     def _refused_objects(self) -> tuple[str, ...]:
         """The object that each negative says is not there, "" for any."""
         return self.negative_objects or ("",) * len(self.negatives)

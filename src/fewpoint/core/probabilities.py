@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core.paging import walk
 from fewpoint.errors import InputError
 
 
@@ -21,5 +22,5 @@ class ProbabilityMaps:
             raise InputError(
                 f"probabilities must be (T, H, W) float16 or float32, got {self.values.dtype} {self.values.shape}"
             )
-        if not (self.values.min() >= 0 and self.values.max() <= 1):
+        if not all(frame.min() >= 0 and frame.max() <= 1 for frame in walk(self.values)):
             raise InputError("probabilities must lie in [0, 1] and be finite")

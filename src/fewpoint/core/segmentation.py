@@ -1,6 +1,8 @@
 """The result: one mask a frame, or one an object and frame, with what it rests on."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import numpy as np
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorEstimate, PriorHistory
 from fewpoint.core.labels import LabelMap, ObjectLabel
+from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
@@ -39,10 +42,20 @@ class Segmentation:
         if not len(self.masks) == len(self.priors.mean) == len(self.names):
             raise InputError("masks, priors and names must have one entry a frame")
 
+    @cached_property
+    def areas(self) -> np.ndarray:
+        """(T,) int64 pixels of each mask."""
+        return np.array([np.count_nonzero(mask) for mask in walk(self.masks)], np.int64)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """(T,) float64 share of each frame that is masked."""
+        return self.areas / self.masks[0].size
+
     @property
     def labels(self) -> LabelMap:
         """The masks as a label map of one object without a name of its own."""
-        return LabelMap(self.masks.astype(np.uint8), (ObjectLabel("object"),), self.names, self.source)
+        return LabelMap(self.masks.view(np.uint8), (ObjectLabel("object"),), self.names, self.source)
 
     def save(self, folder: str | Path) -> Path:
         """Write masks, probabilities, priors and history to a new or empty folder, and return it."""
@@ -68,7 +81,7 @@ class LabelledSegmentation:
             raise InputError(f"each object needs one result: {len(self.objects)} objects, {len(self.parts)} results")
         if len({part.masks.shape for part in self.parts}) > 1:
             raise InputError("the masks of all objects must have one shape")
-        if (np.sum([part.masks for part in self.parts], axis=0, dtype=np.uint8) > 1).any():
+        if any((np.sum(masks, axis=0, dtype=np.uint8) > 1).any() for masks in self._walk_masks()):
             raise InputError("masks of several objects must not overlap; give each pixel to one of them")
 
     def __getitem__(self, name: str) -> Segmentation:
@@ -80,10 +93,12 @@ class LabelledSegmentation:
 
     @property
     def labels(self) -> LabelMap:
-        values = np.zeros(self.parts[0].masks.shape, np.uint8)
-        for number, part in enumerate(self.parts, start=1):
-            values[part.masks] = number
+        values = gather_frames(map(_number, self._walk_masks()), self.parts[0].masks.shape, np.uint8)
         return LabelMap(values, self.objects, self.parts[0].names, self.parts[0].source)
+
+    def _walk_masks(self) -> Iterator[tuple[np.ndarray, ...]]:
+        """The masks of all objects, frame after frame."""
+        return zip(*(walk(part.masks) for part in self.parts), strict=True)
 
     @property
     def source(self) -> Source | None:
@@ -94,6 +109,14 @@ class LabelledSegmentation:
         from fewpoint.io.runs import save_segmentation  # see Segmentation.save
 
         return save_segmentation(self, Path(folder))
+
+
+def _number(masks: tuple[np.ndarray, ...]) -> np.ndarray:
+    """(H, W) uint8 number of the mask, from 1, that holds each pixel."""
+    labels = np.zeros(masks[0].shape, np.uint8)
+    for number, mask in enumerate(masks, start=1):
+        labels[mask] = number
+    return labels
 
 
 AnySegmentation = Segmentation | LabelledSegmentation

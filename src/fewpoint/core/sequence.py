@@ -16,7 +16,7 @@ PIXEL_TYPES = (np.uint8, np.uint16, np.float32)
 class ImageSequence:
     """Frames of one volume or video, in the pixel type they were stored in.
 
-    frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map.
+    frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map, see core/paging.py.
     names: one name a frame, used for the files written for it.
     source: the file they were read from, None for frames made in memory.
     window: the pixel values shown and learnt as black and as white; None to measure them.

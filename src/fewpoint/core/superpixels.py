@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from fewpoint.core.paging import walk
 from fewpoint.errors import InputError
 
 
@@ -20,7 +21,7 @@ class SuperpixelMap:
     def __post_init__(self) -> None:
         if self.labels.ndim != 3 or self.labels.dtype != np.int32:
             raise InputError(f"superpixel labels must be (T, H, W) int32, got {self.labels.dtype} {self.labels.shape}")
-        for index, frame in enumerate(self.labels):
+        for index, frame in enumerate(walk(self.labels)):
             present = np.bincount(frame.ravel()) if frame.min() >= 0 else np.zeros(1)
             if (present == 0).any():
                 raise InputError(f"superpixel labels of frame {index} must be 0 … n-1 without gaps")
@@ -28,7 +29,7 @@ class SuperpixelMap:
     @cached_property
     def counts(self) -> np.ndarray:
         """(T,) number of regions of each frame."""
-        return self.labels.max(axis=(1, 2)).astype(np.int64) + 1
+        return np.array([frame.max() for frame in walk(self.labels)], np.int64) + 1
 
     @cached_property
     def offsets(self) -> np.ndarray:

@@ -13,9 +13,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from fewpoint.core.paging import let_go
 from fewpoint.errors import FewpointError, InputError, OutputError
 
 PARTIAL_SUFFIX = ".partial"
+WRITTEN_BYTES = 2**24  # at once
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -102,14 +104,28 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write a compressed .npz atomically; the same arrays always give the same bytes."""
+    write_atomically(path, lambda stream: save_arrays(arrays, stream))
 
-    def write(stream: BinaryIO) -> None:
-        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
 
-    write_atomically(path, write)
+def save_arrays(arrays: dict[str, np.ndarray], stream: BinaryIO) -> None:
+    """Write a compressed .npz to an open file."""
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                save_array(array, entry)
+
+
+def save_array(array: np.ndarray, stream: BinaryIO) -> None:
+    """Write a .npy to an open file, as numpy.save does, without taking into memory what lies in a file."""
+    array = np.asanyarray(array)
+    if array.ndim == 0 or not array.flags.c_contiguous or array.dtype.hasobject:
+        np.lib.format.write_array(stream, array, allow_pickle=False)
+        return
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+    rows = array.reshape(-1, array.shape[-1])
+    for start in range(0, len(rows), step := max(1, WRITTEN_BYTES // max(1, rows[:1].nbytes))):
+        stream.write(rows[start : start + step].tobytes())
+        let_go(array)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """One file -> one array, exactly as stored; a truncated or damaged file is an error, never grey pixels."""
 
+import math
 import os
 import struct
 import zipfile
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewpoint.core import paging
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.sizes import check_declared_size
 
@@ -83,16 +85,35 @@ def load_array(path: Path, key: str) -> np.ndarray:
         stream.seek(0)  # numpy leaves a damaged archive open when it is given the path
         with np.load(stream, allow_pickle=False) as archive:
             name = _choose_array(archive.files, key, path)
-            entry = next(entry for entry in archive.zip.infolist() if entry.filename in (name, f"{name}.npy"))
+            entry = _find_entry(archive, name)
             check_declared_size(path, (entry.file_size,), 1)
-            return archive[name]
+            return _read_entry(archive, name)
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
     """All arrays of a .npz by name; one that holds Python objects is refused."""
     with _explaining_numpy_errors(path), open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
         check_declared_size(path, (sum(entry.file_size for entry in archive.zip.infolist()),), 1)
-        return {name: archive[name] for name in archive.files}
+        return {name: _read_entry(archive, name) for name in archive.files}
+
+
+def _read_entry(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
+    """One array of a .npz; a large one goes into a file, a frame at a time."""
+    entry = _find_entry(archive, name)
+    if entry.file_size < paging.LARGE_BYTES:
+        return archive[name]
+    with archive.zip.open(entry) as stream:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            return archive[name]
+        shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+        if in_columns or dtype.hasobject or len(shape) < 2:
+            return archive[name]
+        frames = (np.frombuffer(stream.read(math.prod(shape[1:]) * dtype.itemsize), dtype) for _ in range(shape[0]))
+        return paging.gather_frames((frame.reshape(shape[1:]) for frame in frames), shape, dtype)
+
+
+def _find_entry(archive: "np.lib.npyio.NpzFile", name: str) -> zipfile.ZipInfo:
+    return next(entry for entry in archive.zip.infolist() if entry.filename in (name, f"{name}.npy"))
 
 
 def _one_line(reason: object) -> str:

@@ -93,7 +93,7 @@ def _assemble(slices: tuple[Slice, ...], stored: np.ndarray, objects: tuple[Obje
         generate_uid(entropy_srcs=[str(headers[0].SeriesInstanceUID), fingerprint, what])
         for what in ("series", "instance")
     )
-    return SegImage(
+    dataset = SegImage(
         source_images=headers,
         pixel_array=stored,
         segmentation_type=SegmentationTypeValues.BINARY,
@@ -108,6 +108,9 @@ def _assemble(slices: tuple[Slice, ...], stored: np.ndarray, objects: tuple[Obje
         device_serial_number="0",
         series_description="fewpoint masks",
     )
+    # A list of all images, which OHIF takes for the image under each frame; frames name theirs themselves.
+    dataset.pop("SourceImageSequence", None)
+    return dataset
 
 
 def _pack(stored: np.ndarray, objects: int) -> bytes:

@@ -75,7 +75,7 @@ def write_in_format(result: AnySegmentation, name: str, folder: Path) -> Path:
     elif name == "png" and len(labels.objects) > 1:
         write_labels(labels, path)
     elif name == "png":
-        write_masks(labels.values > 0, labels.names, path)
+        write_masks(labels.values.view(bool), labels.names, path)
     else:
         {"dicom-seg": write_dicom_seg, "coco": write_coco}[name](labels, path)
     return path
@@ -85,7 +85,7 @@ def write_probabilities(segmentation: Segmentation, name: str, folder: Path, ste
     """Write the probabilities as 32-bit floats in the grid of the input; formats for masks alone are refused."""
     check_holds_probabilities(name)
     path = folder / (stem + GRIDS[name].suffix)
-    GRIDS[name].write(segmentation.probabilities.values.astype(np.float32), segmentation.source, path)
+    GRIDS[name].write(segmentation.probabilities.values.astype(np.float32, copy=False), segmentation.source, path)
     return path
 
 

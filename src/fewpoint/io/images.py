@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.errors import InputError
@@ -80,7 +81,7 @@ def hash_sequence(sequence: ImageSequence) -> str:
         digest.update(repr((sequence.geometry.affine.tolist(), sequence.geometry.axes)).encode())
     if sequence.window is not None:
         digest.update(repr(sequence.window).encode())
-    for frame in sequence.frames:
+    for frame in walk(sequence.frames):
         digest.update(frame.astype(pixel_type, copy=False).tobytes())
     return digest.hexdigest()
 
@@ -114,13 +115,14 @@ def _choose_channels(frames: np.ndarray, channels: tuple[int, ...]) -> np.ndarra
             f"channels must lie between 0 and {frames.shape[-1] - 1}, got {','.join(map(str, channels))}; "
             "they count from zero"
         )
-    return frames[..., list(channels)]
+    kept = (frame[..., list(channels)] for frame in walk(frames))
+    return gather_frames(kept, (*frames.shape[:3], len(channels)), frames.dtype)
 
 
 def _check_finite(frames: np.ndarray, path: Path) -> None:
     if frames.dtype.kind != "f":
         return
-    for index, frame in enumerate(frames):
+    for index, frame in enumerate(walk(frames)):
         if not np.isfinite(frame).all():
             raise InputError(
                 f"pixels must be finite, frame {index} of {path} holds NaN or infinite values; replace them first"

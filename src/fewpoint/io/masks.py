@@ -1,11 +1,13 @@
 """One mask a frame."""
 
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
 from fewpoint.core.labels import LabelMap
+from fewpoint.core.paging import walk
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
 from fewpoint.io.stacks import read_stack
@@ -59,17 +61,20 @@ def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None
     The folder appears under its name only when it is complete; an earlier one that holds nothing but PNG files is
     replaced.
     """
-    _write_pictures(masks.astype(np.uint8) * np.uint8(255), names, folder)
+    _check_names(names, len(masks))
+    _write_pictures((mask * np.uint8(255) for mask in walk(masks)), names, folder)
 
 
 def write_labels(labels: LabelMap, folder: Path) -> None:
     """Write a label map as `<name>.png` whose pixels are the objects' numbers, shown in their colours by a palette."""
     palette = [0, 0, 0, *(part for label in labels.objects for part in label.colour)]
-    _write_pictures(labels.values, labels.names, folder, palette)
+    _check_names(labels.names, len(labels.values))
+    _write_pictures(walk(labels.values), labels.names, folder, palette)
 
 
-def _write_pictures(values: np.ndarray, names: tuple[str, ...], folder: Path, palette: list[int] | None = None) -> None:
-    _check_names(names, len(values))
+def _write_pictures(
+    values: Iterable[np.ndarray], names: tuple[str, ...], folder: Path, palette: list[int] | None = None
+) -> None:
     _refuse_foreign(folder)
 
     def fill(temporary: Path) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorHistory
 from fewpoint.core.labels import ObjectLabel
+from fewpoint.core.paging import stack_arrays
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.segmentation import AnySegmentation, LabelledSegmentation, Segmentation
 from fewpoint.core.source import Source
@@ -38,6 +39,7 @@ MANIFEST_FILE = "manifest.json"
 MANIFEST_FORMAT = "fewpoint run"
 LOCK_FILE = ".lock"
 STAGES_FOLDER = "stages"
+GROUPS = "groups"
 SOURCE_FILE = "source.json"
 PRIORS_FILE = "priors.csv"
 HISTORY_FILE = "history.csv"
@@ -129,6 +131,10 @@ class RunFolder:
         """Where a stage keeps its artefact."""
         return self.path / STAGES_FOLDER / name
 
+    def part(self, name: str) -> "RunFolder":
+        """The part of the folder that belongs to one of several groups of objects."""
+        return RunPart(self, name)
+
     def write_manifest(self, state: str, extra: dict[str, Any]) -> None:
         """Record the state, "running" or "finished", and add `extra` to what was recorded before."""
         reserved = sorted(extra.keys() & {"format", "identity", "state"})
@@ -161,6 +167,32 @@ class RunFolder:
         if self._is_new and isinstance(error, REFUSALS):
             _discard(self.path)
         self.close()
+
+
+class RunPart(RunFolder):
+    """What belongs to one group of objects in a run folder: a folder below stages/, and an entry of the manifest."""
+
+    def __init__(self, whole: RunFolder, name: str) -> None:
+        super().__init__(whole.path, {}, whole._lock, whole._is_new)
+        self._whole, self._name = whole, name
+        with explaining_write_errors(self.path):
+            self.artefact("").mkdir(exist_ok=True)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """A copy of the entry."""
+        return dict(self._whole.manifest.get(GROUPS, {}).get(self._name, {}))
+
+    @property
+    def finished(self) -> bool:
+        return self._whole.finished
+
+    def artefact(self, name: str) -> Path:
+        return self._whole.artefact(self._name) / name
+
+    def write_manifest(self, state: str, extra: dict[str, Any]) -> None:
+        entry = {self._name: {**self.manifest, **extra}}
+        self._whole.write_manifest(state, {GROUPS: {**self._whole.manifest.get(GROUPS, {}), **entry}})
 
 
 @dataclass(frozen=True)
@@ -213,9 +245,9 @@ def write_result(segmentation: AnySegmentation, folder: Path, outputs: Outputs =
     """
     several = isinstance(segmentation, LabelledSegmentation)
     parts = segmentation.parts if several else (segmentation,)
-    probabilities = [part.probabilities.values.astype(np.float16) for part in parts]
+    maps = [part.probabilities.values for part in parts]
     arrays = {
-        "probabilities": np.stack(probabilities) if several else probabilities[0],
+        "probabilities": stack_arrays(maps, np.float16) if several else maps[0].astype(np.float16, copy=False),
         "masks": segmentation.labels.values if several else segmentation.masks,
         "names": np.array(parts[0].names),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fewpoint.core.paging import gather_frames, let_go, make_frames, walk
 from fewpoint.core.sequence import numbered_names
 from fewpoint.errors import InputError
 from fewpoint.io import dicom, itk, nifti, tiff, video, zarr_images
@@ -97,11 +98,12 @@ def stack_frames(frames: Iterable[tuple[str, np.ndarray]], count: int) -> np.nda
     stack, first = None, ""
     for index, (name, frame) in enumerate(frames):
         if stack is None:
-            stack, first = np.empty((count, *frame.shape), frame.dtype), name
+            stack, first = make_frames((count, *frame.shape), frame.dtype), name
         _check_alike(stack, first, frame, name)
         if (stack.shape[-1], frame.shape[-1]) == (1, 3):
-            stack = np.repeat(stack, 3, axis=-1)
+            stack = gather_frames(walk(stack), (*stack.shape[:-1], 3), stack.dtype)
         stack[index] = frame  # a grey (H, W, 1) frame spreads over the three channels
+        let_go(stack)
     return stack
 
 

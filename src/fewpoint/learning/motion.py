@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
+from fewpoint.core.paging import walk
 from fewpoint.learning.clicks import usual_gap
 from fewpoint.superpixels.intensity import window_of
 
@@ -152,5 +153,5 @@ def _reduce(sequence: ImageSequence) -> np.ndarray:
     window = window_of(sequence)
     scale = min(1.0, WORKING_SIDE / max(sequence.size))
     size = tuple(max(1, round(side * scale)) for side in sequence.size)
-    frames = (window.apply(frame).mean(axis=-1) for frame in sequence.frames)
+    frames = (window.apply(frame).mean(axis=-1) for frame in walk(sequence.frames))
     return np.stack([resize(frame, size, anti_aliasing=scale < 1) for frame in frames])

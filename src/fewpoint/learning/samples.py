@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core.paging import let_go
 from fewpoint.learning.working import WorkingSize
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import frame_of_region, labelled_regions, regions_at_points
@@ -126,6 +127,7 @@ def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32)
     for start in range(0, len(sequence), chunk):
         piece = torch.from_numpy(window.apply(sequence.frames[start : start + chunk])).permute(0, 3, 1, 2)
         pieces.append(size.reduce_frames(piece.contiguous()))
+        let_go(sequence.frames)
     return torch.cat(pieces)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
+from fewpoint.core.paging import walk
+
 
 @dataclass(frozen=True)
 class WorkingSize:
@@ -49,7 +51,7 @@ class WorkingSize:
             ((np.arange(small) + 0.5) * large / small).astype(int)
             for small, large in zip(self.reduced, self.full, strict=True)
         )
-        reduced = labels[:, rows[:, np.newaxis], columns]
+        reduced = np.stack([frame[rows[:, np.newaxis], columns] for frame in walk(labels)])
         bottom, right = self.padded[0] - self.reduced[0], self.padded[1] - self.reduced[1]
         return np.pad(reduced, ((0, 0), (0, bottom), (0, right)), constant_values=border)
 

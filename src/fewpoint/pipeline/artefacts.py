@@ -4,10 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-import numpy as np
-
 from fewpoint.core import SuperpixelMap
-from fewpoint.io.atomic import write_atomically
+from fewpoint.io.atomic import save_arrays, write_atomically
+from fewpoint.io.decoding import load_array
 from fewpoint.io.runs import RunFolder
 
 Result = TypeVar("Result")
@@ -33,6 +32,6 @@ def keep(
 
 def keep_superpixels(folder: RunFolder | None, compute: Callable[[], SuperpixelMap]) -> tuple[SuperpixelMap, bool]:
     def save(superpixels: SuperpixelMap, file: BinaryIO) -> None:
-        np.savez_compressed(file, labels=superpixels.labels)
+        save_arrays({"labels": superpixels.labels}, file)
 
-    return keep(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(np.load(path)["labels"]))
+    return keep(folder, "superpixels.npz", compute, save, lambda path: SuperpixelMap(load_array(path, "labels")))

@@ -21,7 +21,7 @@ class StageLog:
     """Times stages, measures memory and tells the listener.
 
     In a folder, seconds add up over the starts of one run, and memory is the largest of them. note: what a time limit
-    did to the schedule, in a few words; empty where nothing.
+    did to the schedule, in a few words; empty where nothing. turns: groups of objects still to come, see start_turn.
     """
 
     folder: RunFolder | None
@@ -29,6 +29,8 @@ class StageLog:
     seconds: dict[str, float] = field(default_factory=dict)
     memory: PeakMemory = PeakMemory()
     note: str = ""
+    turns: int = 1
+    _turn_started: float = 0.0
     _earlier: float = 0.0
     _started: float = field(default_factory=time.perf_counter)
 
@@ -57,6 +59,14 @@ class StageLog:
     def spent(self) -> float:
         """Seconds since the start, with those of earlier starts."""
         return self._earlier + time.perf_counter() - self._started
+
+    def start_turn(self, turns: int) -> None:
+        """Another group of objects begins; turns: groups that are not done yet, this one among them."""
+        self.turns, self._turn_started = turns, self.spent()
+
+    def spent_on_turns(self) -> float:
+        """Seconds since the start, with as many for each turn to come as this one has taken until now."""
+        return self.spent() + (self.turns - 1) * (self.spent() - self._turn_started)
 
     def as_table(self) -> dict[str, object]:
         """Plain values for the manifest and the summary."""

@@ -13,6 +13,7 @@ from fewpoint.core import (
     SuperpixelMap,
     SuperpixelsReady,
 )
+from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.progress import Event
 from fewpoint.io.atomic import write_json
 from fewpoint.io.runs import RunFolder, write_result
@@ -52,8 +53,9 @@ class LastLook:
     def to_segmentation(self, task: Task) -> Segmentation:
         """The masks of a run that was stopped here; superpixels clicked on belong to them, those beside do not."""
         regions, labels = self.probabilities, self.superpixels.labels
-        values = np.stack([row[frame] for row, frame in zip(regions, labels, strict=True)]).astype(np.float16)
-        masks = values >= 0.5
+        frames = (row[frame] for row, frame in zip(regions, walk(labels), strict=True))
+        values = gather_frames(frames, labels.shape, np.float16)
+        masks = gather_frames((frame >= 0.5 for frame in walk(values)), labels.shape, bool)
         clicked = regions_at_points(self.superpixels, task.points)
         refused = regions_at_negatives(self.superpixels, task.points)
         for frame in range(len(masks)):

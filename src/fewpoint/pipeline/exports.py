@@ -1,12 +1,15 @@
 """A result in the formats that users ask for, at the end of a run or later."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import AnySegmentation, ImageSequence, LabelledSegmentation, ObjectLabel, Segmentation
+from fewpoint.core import AnySegmentation, ImageSequence, LabelledSegmentation, ObjectLabel, PointSet, Segmentation
+from fewpoint.core.labels import describe_ties, share_pixels
+from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import FILES, FILM_FILE, Outputs
@@ -34,15 +37,31 @@ def write_missing(sequence: ImageSequence, result: AnySegmentation, outputs: Out
         write_film(sequence, result, folder)
 
 
-def join_results(objects: tuple[ObjectLabel, ...], parts: tuple[Segmentation, ...]) -> LabelledSegmentation:
-    """Results for one object each as one; a pixel in several masks goes to the likeliest, of equals to the first."""
-    best, owner = np.full(parts[0].masks.shape, -1.0, np.float32), np.zeros(parts[0].masks.shape, np.uint8)
-    for number, part in enumerate(parts, start=1):
-        claims = np.where(part.masks, part.probabilities.values, -1.0)
-        owner[claims > best] = number
-        np.maximum(best, claims, out=best)
-    alone = tuple(replace(part, masks=owner == number) for number, part in enumerate(parts, start=1))
-    return LabelledSegmentation(objects, alone)
+def join_results(
+    objects: tuple[ObjectLabel, ...], parts: tuple[Segmentation, ...], clicks: tuple[PointSet, ...] = ()
+) -> LabelledSegmentation:
+    """Results for one object each as one; a pixel in several masks goes to the likeliest, of equals to the first.
+
+    clicks: the points on each object, whose pixels it keeps in any case.
+    """
+    masks, ties = [make_frames(part.masks.shape, bool) for part in parts], 0
+    claims = [_claim_frames(part, own) for part, own in zip_longest(parts, clicks)]
+    for places, of_frame in zip(zip(*map(walk, masks), strict=True), zip(*claims, strict=True), strict=True):
+        owner, tied = share_pixels(of_frame)
+        ties += tied
+        for number, place in enumerate(places, start=1):
+            place[:] = owner == number
+    alone = tuple(replace(part, masks=own) for part, own in zip(parts, masks, strict=True))
+    return LabelledSegmentation(objects, alone, describe_ties(ties))
+
+
+def _claim_frames(part: Segmentation, clicks: PointSet | None) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame: the probability in the mask, -inf outside it, inf on its own clicks."""
+    for frame, (mask, probability) in enumerate(zip(walk(part.masks), walk(part.probabilities.values), strict=True)):
+        claims = np.where(mask, probability.astype(np.float32), np.float32(-np.inf))
+        if clicks is not None:
+            claims[tuple(clicks.coordinates[clicks.frames == frame, 1:].T)] = np.inf
+        yield claims
 
 
 def convert_run(folder: Path, outputs: Outputs, out: Path, edit: Edit | None = None) -> tuple[Path, ...]:

@@ -22,6 +22,7 @@ from fewpoint.core import (
     SuperpixelMap,
     SuperpixelsReady,
 )
+from fewpoint.core.paging import make_frames, walk
 from fewpoint.core.progress import Event
 from fewpoint.io.formats import Outputs
 from fewpoint.pipeline.task import Task
@@ -155,14 +156,15 @@ class Focus:
 
     def widen_superpixels(self, superpixels: SuperpixelMap) -> SuperpixelMap:
         """The superpixels of whole frames: all that lies outside the box is one more region, the frame's last."""
-        labels = np.empty((len(superpixels.labels), *self.full), np.int32)
-        labels[:] = superpixels.counts[:, np.newaxis, np.newaxis]
-        labels[:, self.top : self.bottom, self.left : self.right] = superpixels.labels
-        return SuperpixelMap(labels)
+        return SuperpixelMap(self._paste(superpixels.labels, superpixels.counts))
 
-    def _paste(self, values: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(values), *self.full), values.dtype)
-        whole[:, self.top : self.bottom, self.left : self.right] = values
+    def _paste(self, values: np.ndarray, outside: np.ndarray | None = None) -> np.ndarray:
+        """(T, *full) with the values in the box; outside: (T,) what the rest of each frame holds, 0 where None."""
+        whole = make_frames((len(values), *self.full), values.dtype)
+        for number, (place, inside) in enumerate(zip(walk(whole), walk(values), strict=True)):
+            if outside is not None:
+                place[:] = outside[number]
+            place[self.top : self.bottom, self.left : self.right] = inside
         return whole
 
     def _widen_priors(self, priors: PriorEstimate) -> PriorEstimate:

@@ -20,8 +20,11 @@ from fewpoint.core import (
     SuperpixelsReady,
     label_objects,
 )
+from fewpoint.core.labels import describe_ties
+from fewpoint.core.paging import stack_arrays
 from fewpoint.errors import InputError
-from fewpoint.io.decoding import naming
+from fewpoint.io.atomic import save_array, save_arrays
+from fewpoint.io.decoding import load_array, load_arrays, naming
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
@@ -32,13 +35,12 @@ from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.config import Settings
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.groups import find_focus
 from fewpoint.pipeline.joint_members import JointLearnt, JointRounds
 from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.pace import Pace, refuse_hopeless, rehearse, settle_schedule
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.regions import labelled_regions, part_regions
-
-MUCH_COARSER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +72,9 @@ def run_objects(
     names = task.points.object_names
     wholes = tuple(task.of_object(name) for name in names)
     bounds = tuple(whole.bound or estimate_bound(whole.sequence.size, whole.points) for whole in wholes)
-    foci = tuple(_find_focus(whole, bound) for whole, bound in zip(wholes, bounds, strict=True))
+    foci = tuple(map(find_focus, wholes))
     focus = Focus.round_all(foci)
     settings = _adapt(task.settings, foci, focus)
-    _warn_of_distance(names, foci, focus, settings, log)
     told = focus.tell(log.listener)
     insides = tuple(focus.narrow(replace(whole, settings=settings)) for whole in wholes)
     refuse_hopeless(replace(insides[0], bound=focus.narrow_bound(bounds[0])), folder, log, device)
@@ -86,10 +87,6 @@ def run_objects(
     parts, notes = _run_inside(ground.with_settings(settings), folder, told, log)
     widened = (focus.widen(part, whole, bound) for part, whole, bound in zip(parts, wholes, bounds, strict=True))
     return LabelledSegmentation(label_objects(names), tuple(widened), notes), settings
-
-
-def _find_focus(task: Task, bound: AreaBound) -> Focus:
-    return Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
 
 
 def _adapt(settings: Settings, foci: tuple[Focus, ...], focus: Focus) -> Settings:
@@ -105,22 +102,6 @@ def _adapt(settings: Settings, foci: tuple[Focus, ...], focus: Focus) -> Setting
         superpixels=replace(settings.superpixels, count=count),
         training=replace(settings.training, batch=batch),
     )
-
-
-def _warn_of_distance(
-    names: tuple[str, ...], foci: tuple[Focus, ...], focus: Focus, settings: Settings, log: StageLog
-) -> None:
-    """Tell of objects that a run of their own would work on at a much higher resolution."""
-    for name, own in zip(names, foci, strict=True):
-        coarser = focus.longer_side / max(own.longer_side, settings.training.max_side)
-        if coarser > MUCH_COARSER:
-            log.listener(
-                Message(
-                    f"{name} is worked on {coarser:.1f} times coarser than in a run of its own, for the objects lie "
-                    "far apart: where that shows, raise training.max_side or give it its own run",
-                    warning=True,
-                )
-            )
 
 
 def _superpixels(tasks: tuple[Task, ...], folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
@@ -185,7 +166,7 @@ def _run_inside(
         priors = estimate_priors(own.members, ground.samples[number])
         place = (task.bound, task.sequence.names, task.sequence.source)
         parts.append(Segmentation(labels.values == number + 1, maps[number], priors, own.history, *place))
-    return tuple(parts), _describe_ties(labels.ties)
+    return tuple(parts), describe_ties(labels.ties)
 
 
 def _plan_rounds(ground: JointGround, folder: RunFolder | None, listener: Listener) -> tuple[Rounds, ...]:
@@ -211,8 +192,8 @@ def _predict(
         folder,
         "probabilities.npy",
         compute,
-        lambda maps, file: np.save(file, np.stack([each.values for each in maps])),
-        lambda path: tuple(map(ProbabilityMaps, np.load(path))),
+        lambda maps, file: save_array(stack_arrays([each.values for each in maps], np.float16), file),
+        lambda path: tuple(map(ProbabilityMaps, load_array(path, "probabilities"))),
     )
 
 
@@ -220,11 +201,11 @@ def _choose_labels(
     ground: JointGround, maps: tuple[ProbabilityMaps, ...], folder: RunFolder | None
 ) -> tuple[Labels, bool]:
     def save(labels: Labels, file: BinaryIO) -> None:
-        np.savez_compressed(file, values=labels.values, ties=labels.ties)
+        save_arrays({"values": labels.values, "ties": np.array(labels.ties)}, file)
 
     def load(path: Path) -> Labels:
-        with np.load(path) as stored:
-            return Labels(stored["values"], int(stored["ties"]))
+        stored = load_arrays(path)
+        return Labels(stored["values"], int(stored["ties"]))
 
     return keep(
         folder,
@@ -233,9 +214,3 @@ def _choose_labels(
         save,
         load,
     )
-
-
-def _describe_ties(ties: int) -> tuple[str, ...]:
-    if not ties:
-        return ()
-    return (f"{ties} pixels are as likely one object as another: they went to the first by name",)

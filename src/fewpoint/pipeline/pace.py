@@ -159,7 +159,8 @@ def settle_schedule(
     if folder is not None and "schedule" in folder.manifest:
         fitted = Fitted.from_table(settings, folder.manifest["schedule"])
     else:
-        fitted = fit_into_limit(settings, measure(), limit_s, log.spent())
+        pace = measure()
+        fitted = fit_into_limit(settings, pace, limit_s, log.spent_on_turns(), log.turns)
         if folder is not None:
             folder.write_manifest("running", {"schedule": fitted.as_table()})
     log.note = fitted.note
@@ -201,11 +202,14 @@ def fit_schedule(settings: Settings, pace: Pace, seconds: float) -> Fitted | Non
     return Fitted(fitted, _describe(settings, fitted)) if _fits(fitted, pace, seconds) else None
 
 
-def fit_into_limit(settings: Settings, pace: Pace, limit_s: float, spent_s: float) -> Fitted:
-    """fit_schedule for what a limit leaves after the seconds spent; SettingsError tells the least that would do."""
-    fitted = fit_schedule(settings, pace, limit_s - spent_s)
+def fit_into_limit(settings: Settings, pace: Pace, limit_s: float, spent_s: float, turns: int = 1) -> Fitted:
+    """fit_schedule for what a limit leaves after the seconds spent; SettingsError tells the least that would do.
+
+    turns: how many such schedules, one after another, share what is left.
+    """
+    fitted = fit_schedule(settings, pace, (limit_s - spent_s) / turns)
     if fitted is None:
-        raise _too_short(limit_s, spent_s + SAFETY * estimate_seconds(_shortest(settings), pace))
+        raise _too_short(limit_s, spent_s + turns * SAFETY * estimate_seconds(_shortest(settings), pace))
     return fitted
 
 

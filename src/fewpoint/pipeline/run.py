@@ -13,6 +13,7 @@ from fewpoint.core import (
     AnySegmentation,
     AreaBound,
     ImageSequence,
+    LabelledSegmentation,
     Listener,
     Message,
     PointSet,
@@ -24,7 +25,8 @@ from fewpoint.core import (
     ignore,
 )
 from fewpoint.errors import InputError
-from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.atomic import save_array, write_atomically, write_json
+from fewpoint.io.decoding import load_array
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device, wake
@@ -38,6 +40,7 @@ from fewpoint.pipeline.config import Settings, as_table, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.exports import write_film, write_missing
 from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.groups import group_objects, run_groups
 from fewpoint.pipeline.members import Learnt, Rounds, count_epochs, estimate_priors, kept_of, suit_clicks
 from fewpoint.pipeline.model import MODEL_FILE, Model, save_model
 from fewpoint.pipeline.objects import run_objects
@@ -154,7 +157,7 @@ def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> 
     wake(device)
     log = StageLog(folder, listener)
     if len(task.points.object_names) > 1:
-        done = Done(*run_objects(task, folder, log, device))
+        done = Done(*_run_objects(task, folder, log, device))
     else:
         done = _run_one_object(task, folder, log, device)
     if folder is not None and not folder.finished:
@@ -162,6 +165,21 @@ def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> 
     elif folder is not None:
         write_missing(task.sequence, done.result, task.outputs, folder.path)
     return done
+
+
+def _run_objects(
+    task: Task, folder: RunFolder | None, log: StageLog, device: torch.device
+) -> tuple[LabelledSegmentation, Settings]:
+    """All objects together where they lie close enough, else one group of them after another."""
+
+    def run(own: Task, part: RunFolder | None) -> tuple[AnySegmentation, Settings]:
+        if len(own.points.object_names) > 1:
+            return run_objects(own, part, log, device)
+        done = _run_one_object(own, part, log, device)
+        return done.result, done.settings
+
+    groups = group_objects(task)
+    return run(task, folder) if len(groups) == 1 else run_groups(task, groups, folder, log, run)
 
 
 def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> Done:
@@ -274,8 +292,8 @@ def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder |
         folder,
         "probabilities.npy",
         lambda: stages.enlarge_maps([member.logits for member in learnt], samples),
-        lambda maps, file: np.save(file, maps.values),
-        lambda path: ProbabilityMaps(np.load(path)),
+        lambda maps, file: save_array(maps.values, file),
+        lambda path: ProbabilityMaps(load_array(path, "probabilities")),
     )
 
 
@@ -290,8 +308,8 @@ def _masks(
         folder,
         "masks.npy",
         lambda: stages.choose_masks(task, superpixels, probabilities, smoother),
-        lambda masks, file: np.save(file, masks),
-        np.load,
+        save_array,
+        lambda path: load_array(path, "masks"),
     )
 
 

@@ -1,7 +1,7 @@
 """The stages of a run, each a function from nouns to nouns."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.core.labels import share_pixels
+from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.errors import InputError
 from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.objectives import JointObjective, Objective, PointObjective, TargetObjective
@@ -25,13 +27,13 @@ from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, corre
 from fewpoint.superpixels.pixels import take_to_pixels
 from fewpoint.superpixels.regions import (
     labelled_regions,
-    paint_regions,
+    paint_frames,
     region_means,
     regions_at_negatives,
     regions_at_points,
 )
 from fewpoint.superpixels.slic import segment_frames
-from fewpoint.tracking.paths import masks_from_regions, track
+from fewpoint.tracking.paths import track
 
 COARSEST = 0.75  # of training.max_side: the least that large objects are worked on at
 
@@ -209,11 +211,11 @@ def take_weights(network: nn.Module) -> Weights:
 
 def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMaps:
     """Mean probabilities at the input's size from (T, h, w) logits of each member; zero on frames marked absent."""
-    maps = np.empty((samples.n_frames, *samples.size.full), np.float16)
-    for frame in range(samples.n_frames):
-        logits = torch.from_numpy(np.stack([member[frame] for member in members])).float()
-        maps[frame] = torch.sigmoid(samples.size.enlarge(logits)).mean(0).numpy()
-    maps[samples.absent] = 0
+    maps = make_frames((samples.n_frames, *samples.size.full), np.float16)
+    for frame, place in enumerate(walk(maps)):
+        if not samples.absent[frame]:
+            logits = torch.from_numpy(np.stack([member[frame] for member in members])).float()
+            place[:] = torch.sigmoid(samples.size.enlarge(logits)).mean(0).numpy()
     return ProbabilityMaps(maps)
 
 
@@ -226,7 +228,8 @@ def choose_masks(
     superpixels always belong to the mask, and those under a negative never: a person saw what is there. Where one holds
     both, it belongs.
     """
-    return _claim_pixels(task, superpixels, probabilities, smoother) > -np.inf
+    claims = _claim_frames(task, superpixels, probabilities, smoother)
+    return gather_frames((each > -np.inf for each in claims), superpixels.labels.shape, bool)
 
 
 def choose_labels(
@@ -239,22 +242,19 @@ def choose_labels(
 
     Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first.
     """
-    best = np.full(superpixels.labels.shape, -np.inf, np.float32)
-    labels, tied = np.zeros(best.shape, np.uint8), np.zeros(best.shape, bool)
-    for number, given in enumerate(zip(tasks, probabilities, smoothers, strict=True), start=1):
-        task, maps, smoother = given
-        claims = _claim_pixels(task, superpixels, maps, smoother)
-        better = claims > best
-        tied = ~better & (tied | (np.isfinite(claims) & (claims == best)))
-        labels[better] = number
-        np.maximum(best, claims, out=best)
-    return labels, int(tied.sum())
+    given = zip(tasks, probabilities, smoothers, strict=True)
+    claims = [_claim_frames(task, superpixels, maps, smoother) for task, maps, smoother in given]
+    labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
+    for place, of_frame in zip(walk(labels), zip(*claims, strict=True), strict=True):
+        place[:], tied = share_pixels(of_frame)
+        ties += tied
+    return labels, ties
 
 
-def _claim_pixels(
+def _claim_frames(
     task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, smoother: "Smoother | None"
-) -> np.ndarray:
-    """(T, H, W) float32, larger where the object is likelier: -inf outside its mask, inf on clicked superpixels."""
+) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame, larger where the object is likelier: -inf outside its mask, inf on clicked ones."""
     means = region_means(superpixels, probabilities.values)
     if smoother is not None:
         means = smoother.even_out_last(means)
@@ -262,22 +262,16 @@ def _claim_pixels(
     means[refused] = 0
     if task.settings.tracking.enabled:
         selected = track(means, superpixels, task.points, settings=task.settings.tracking).selected
-        claims = paint_regions(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
+        frames = paint_frames(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
     elif smoother is not None:
-        claims = take_to_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
-        claims[claims < 0.5] = -np.inf
+        frames = take_to_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
+        frames = (np.where(frame < 0.5, np.float32(-np.inf), frame) for frame in frames)
     else:
-        claims = paint_regions(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
+        frames = paint_frames(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
     # A path may pass through a negative where nothing is pruned, and a mask cut by pixels may reach into it.
-    claims[_marked(superpixels, refused)] = -np.inf
-    claims[_marked(superpixels, regions_at_points(superpixels, task.points))] = np.inf
-    # Without pruning, a path may cross a frame of zeros to reach the object behind it.
-    claims[list(task.points.absent)] = -np.inf
-    return claims
-
-
-def _marked(superpixels: SuperpixelMap, regions: np.ndarray) -> np.ndarray:
-    """(T, H, W) bool, True on the pixels of these global regions."""
-    selected = np.zeros(superpixels.total, bool)
-    selected[regions] = True
-    return masks_from_regions(superpixels, selected)
+    settled = np.full(superpixels.total, np.nan, np.float32)
+    settled[refused], settled[regions_at_points(superpixels, task.points)] = -np.inf, np.inf
+    for number, (claims, fixed) in enumerate(zip(frames, paint_frames(superpixels, settled), strict=True)):
+        # Without pruning, a path may cross a frame of zeros to reach the object behind it.
+        absent = number in task.points.absent
+        yield np.full_like(claims, -np.inf) if absent else np.where(np.isnan(fixed), claims, fixed)

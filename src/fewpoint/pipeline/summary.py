@@ -42,7 +42,7 @@ def _summarise_objects(result: LabelledSegmentation) -> dict[str, object]:
 
 
 def _summarise_one(result: Segmentation) -> dict[str, object]:
-    shares = result.masks.mean(axis=(1, 2))
+    shares = result.shares
     history, areas = result.history, measure_areas_mm2(result)
     return {
         "frames": len(result.masks),
@@ -68,7 +68,7 @@ def _notes(result: AnySegmentation) -> tuple[str, ...]:
 def find_warnings(result: Segmentation) -> tuple[str, ...]:
     """What a user should know before trusting the masks, in plain words."""
     warnings = []
-    if not result.masks.any():
+    if not result.areas.any():
         warnings.append("no pixel was marked on any frame: check that the points lie on the object")
     if len(result.masks) == 1:
         warnings.append("there is one frame only: nothing was tracked over time, the mask rests on the network alone")
@@ -86,7 +86,7 @@ def find_warnings(result: Segmentation) -> tuple[str, ...]:
     estimation = [record for record in from_points if record.phase.startswith("estimation")]
     if estimation and not any(record.stopped for record in estimation):
         warnings.append("the estimation of the object's share ended without its stopping rule holding: see the priors")
-    if (result.masks.mean(axis=(1, 2)) >= result.bound.fraction).any():
+    if (result.shares >= result.bound.fraction).any():
         warnings.append("on some frames the mask is as large as the bound: the bound may be too small")
     return tuple(warnings)
 

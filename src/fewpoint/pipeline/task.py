@@ -84,6 +84,13 @@ class Task:
             own_bounds=(),
         )
 
+    def of_objects(self, names: tuple[str, ...]) -> "Task":
+        """The same for some of several objects; points on the others are negatives of them."""
+        if len(names) == 1:
+            return self.of_object(names[0])
+        own = tuple((name, bound) for name, bound in self.own_bounds if name in names)
+        return replace(self, points=self.points.of_objects(names), own_bounds=own)
+
     @property
     def refining(self) -> int:
         """How many networks of an earlier run are refined; 0 where there is no such run."""

@@ -112,7 +112,7 @@ def draw_mask_shares(segmentation: Segmentation, points: PointSet) -> str:
     """Share of each frame that is masked, with the prior and its deviation; ticks below mark frames with clicks."""
     figure, (panel,) = _make_panels(1, height=3.0)
     _draw_estimate(panel, segmentation)
-    _draw_shares(panel, "mask", segmentation.masks.mean(axis=(1, 2)))
+    _draw_shares(panel, "mask", segmentation.shares)
     _draw_bound(panel, segmentation.bound.fraction)
     clicked = np.unique(points.frames)
     on_axis = {"transform": panel.get_xaxis_transform(), "markersize": 8, "color": INK}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fewpoint.core import ImageSequence
+from fewpoint.core.paging import walk
 from fewpoint.errors import InputError
 from fewpoint.report.tiles import CONTOUR_COLOUR, Colour, draw_outlines, render_frame
 from fewpoint.superpixels.intensity import window_of
@@ -22,7 +23,7 @@ def draw_film(
     if sequence.shape[:3] != masks.shape:
         raise InputError(f"sequence and masks must have one (T, H, W), got {sequence.shape[:3]} and {masks.shape}")
     size, window = fit_film(sequence.square_size), window_of(sequence)
-    for frame, mask in zip(sequence.frames, masks, strict=True):
+    for frame, mask in zip(walk(sequence.frames), walk(masks), strict=True):
         outlines = [(mask == number, colour) for number, colour in enumerate(colours, start=1)]
         yield draw_outlines(render_frame(frame, window), size, outlines)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from fewpoint.core import PointSet, Segmentation
+from fewpoint.core.paging import walk
 from fewpoint.report.uncertainty import rank_frames
 
 SURE = 0.5
@@ -66,12 +67,12 @@ def measure_health(result: Segmentation, points: PointSet) -> Health:
     figures = {
         "certainty": _measure_certainty(result, present),
         "clicks_inside": float((result.probabilities.values[tuple(points.coordinates.T)] >= SURE).mean()),
-        "step_agreement": _measure_dice(result.masks, result.probabilities.values >= SURE),
+        "step_agreement": _measure_step_agreement(result),
         "prior_agreement": _measure_prior_agreement(result),
         "network_agreement": _measure_network_agreement(result),
         "below_bound": _measure_below_bound(result),
-        "found": float(result.masks[present].any(axis=(1, 2)).mean()),
-        "steadiness": measure_steadiness(result.masks.sum(axis=(1, 2))),
+        "found": float((result.areas[present] > 0).mean()),
+        "steadiness": measure_steadiness(result.areas),
         "connected": _measure_connected(result.masks, points),
         "stopped": _find_stop(result),
     }
@@ -95,14 +96,18 @@ def _measure_certainty(result: Segmentation, present: np.ndarray) -> float:
     return 1 - float(np.mean([by_frame[frame] for frame in present]))
 
 
-def _measure_dice(one: np.ndarray, other: np.ndarray) -> float:
+def _measure_step_agreement(result: Segmentation) -> float:
     """0 where both are empty: nothing was found."""
-    total = int(one.sum()) + int(other.sum())
-    return 2 * int((one & other).sum()) / total if total else 0.0
+    total, shared = int(result.areas.sum()), 0
+    for mask, probability in zip(walk(result.masks), walk(result.probabilities.values), strict=True):
+        sure = probability >= SURE
+        total += int(sure.sum())
+        shared += int((mask & sure).sum())
+    return 2 * shared / total if total else 0.0
 
 
 def _measure_prior_agreement(result: Segmentation) -> float | None:
-    shares, priors = result.masks.mean(axis=(1, 2)), result.priors.mean
+    shares, priors = result.shares, result.priors.mean
     known = np.isfinite(priors)
     largest = np.maximum(shares[known], priors[known]).sum()
     return float(1 - np.abs(shares[known] - priors[known]).sum() / largest) if largest > 0 else None
@@ -116,7 +121,7 @@ def _measure_network_agreement(result: Segmentation) -> float | None:
 
 
 def _measure_below_bound(result: Segmentation) -> float:
-    at_bound = result.masks.mean(axis=(1, 2)) >= result.bound.fraction
+    at_bound = result.shares >= result.bound.fraction
     at_bound |= np.nan_to_num(result.priors.mean) >= result.bound.fraction
     return float(1 - at_bound.mean())
 

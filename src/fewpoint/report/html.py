@@ -88,7 +88,7 @@ class Summary:
 
 def summarise(content: ReportContent) -> Summary:
     """Count frames with a mask and measure their share, the frames without one left out."""
-    shares = content.segmentation.masks.mean(axis=(1, 2))
+    shares = content.segmentation.shares
     masked = shares[shares > 0]
     largest = int(shares.argmax())
     return Summary(

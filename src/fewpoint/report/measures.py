@@ -10,7 +10,7 @@ def measure_volume_ml(segmentation: Segmentation) -> float | None:
     geometry = None if segmentation.source is None else segmentation.source.geometry
     if geometry is None or geometry.over_time:
         return None
-    return float(segmentation.masks.sum() * geometry.voxel_ml)
+    return float(segmentation.areas.sum() * geometry.voxel_ml)
 
 
 def measure_areas_mm2(segmentation: Segmentation) -> np.ndarray | None:
@@ -18,4 +18,4 @@ def measure_areas_mm2(segmentation: Segmentation) -> np.ndarray | None:
     geometry = None if segmentation.source is None else segmentation.source.geometry
     if geometry is None:
         return None
-    return segmentation.masks.sum(axis=(1, 2)) * geometry.pixel_mm2
+    return segmentation.areas * geometry.pixel_mm2

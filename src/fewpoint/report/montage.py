@@ -141,7 +141,7 @@ def _paste_column(image: Image.Image, scene: Scene, *, frame: int, corner: tuple
     y, x = corner
     image.paste(Image.fromarray(draw_frame(scene, frame, layout.tile)), (x, y))
     image.paste(Image.fromarray(draw_probability(scene, frame, layout.tile)), (x, y + layout.tile[0] + GAP))
-    mask, prior = scene.segmentation.masks[frame].mean(), scene.segmentation.priors.mean[frame]
+    mask, prior = scene.segmentation.shares[frame], scene.segmentation.priors.mean[frame]
     lines = (
         (name_frame(frame, scene.sequence.names[frame]), BRIGHT),
         (f"mask {format_share(mask)}  prior {format_share(prior)}", MUTED),

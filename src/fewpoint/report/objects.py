@@ -38,7 +38,8 @@ def draw_overview(sequence: ImageSequence, points: PointSet, result: LabelledSeg
     canvas = ImageDraw.Draw(image)
     for place, frame in enumerate(chosen):
         y, x = GAP + place // columns * row_height, GAP + place % columns * (width + GAP)
-        outlines = [(labels.mask(number)[frame], each.colour) for number, each in enumerate(result.objects, start=1)]
+        shown = labels.values[frame]
+        outlines = [(shown == number, each.colour) for number, each in enumerate(result.objects, start=1)]
         clicks = points.coordinates[points.frames == frame, 1:]
         tile = draw_outlines(render_frame(sequence.frames[frame], window), layout.tile, outlines, clicks)
         canvas.text((x, y), name_frame(frame, sequence.names[frame]), font=load_font(13), fill=MUTED)

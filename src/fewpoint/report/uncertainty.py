@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.core import Segmentation
+from fewpoint.core.paging import walk
 
 SMALLEST_SHARE_OF_MEAN = 0.1
 
@@ -37,19 +38,20 @@ def rank_frames(segmentation: Segmentation) -> tuple[FrameUncertainty, ...]:
     All areas are relative to the object, so that small objects count as much as large ones, down to a tenth of the
     mean mask: below it, single pixels would decide where the object is absent. Where the prior is NaN, D = 0.
     """
-    masks = segmentation.masks
-    areas = masks.sum(axis=(1, 2))
+    masks, areas = segmentation.masks, segmentation.areas
     smallest = max(1.0, SMALLEST_SHARE_OF_MEAN * areas.mean())
     pixels = masks[0].size
     ranked = []
-    for frame, name in enumerate(segmentation.names):
+    maps = zip(walk(masks), walk(segmentation.probabilities.values), strict=True)
+    for frame, (mask, probability) in enumerate(maps):
         prior = float(segmentation.priors.mean[frame])
         expected = prior * pixels if np.isfinite(prior) else float(areas[frame])
         area = max(areas[frame], expected, smallest)
-        undecided = measure_indecision(segmentation.probabilities.values[frame], masks[frame], int(np.ceil(area)))
+        undecided = measure_indecision(probability, mask, int(np.ceil(area)))
         disagreement = abs(areas[frame] - expected) / area
         uncertainty = 1 - (1 - undecided) * (1 - disagreement)
-        ranked.append(FrameUncertainty(frame, name, float(uncertainty), float(areas[frame] / pixels), prior))
+        name, share = segmentation.names[frame], float(areas[frame] / pixels)
+        ranked.append(FrameUncertainty(frame, name, float(uncertainty), share, prior))
     return tuple(sorted(ranked, key=lambda entry: (-entry.uncertainty, entry.frame)))
 
 

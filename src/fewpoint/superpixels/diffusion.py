@@ -6,18 +6,25 @@ the difference of colour.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewpoint.core import ImageSequence, SuperpixelMap
+from fewpoint.core.paging import walk
 from fewpoint.errors import SettingsError
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import region_areas, region_means
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 LEAST_FLOW = 1e-3  # share of a border that even the strongest edge leaves open, so that no region is cut off
 TOLERANCE = 1e-3
 MOST_STEPS = 300
 NO_REGIONS = np.empty(0, np.int64)
+PAIRS_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class DiffusionSettings:
 class RegionLinks:
     """How freely values flow between superpixels.
 
-    first, second: (E,) int64 global regions of each link. flow: (E,) float64. across: (E,) bool, whether a link joins
+    first, second: (E,) int32 global regions of each link. flow: (E,) float64. across: (E,) bool, whether a link joins
     two frames. masses: (total,) float64, by which a region keeps its own value: its area in units of its mean width.
     """
 
@@ -69,16 +76,15 @@ def link_regions(sequence: ImageSequence, superpixels: SuperpixelMap, contrast: 
     colours = _mean_colours(sequence, superpixels)
     within, borders = _neighbours(superpixels)
     between, overlaps = _overlaps(superpixels)
-    pairs = np.concatenate([within, between])
-    differences = ((colours[pairs[:, 0]] - colours[pairs[:, 1]]) ** 2).sum(axis=1)
-    usual = differences[: len(within)].mean() if len(within) else 0.0
-    likeness = np.exp(-contrast * differences / max(usual, 1e-12))
+    apart, apart_in_time = _differ(colours, within), _differ(colours, between)
+    usual = max(apart.mean() if len(within) else 0.0, 1e-12)
     areas = region_areas(superpixels).astype(np.float64)
     width = np.sqrt(areas.mean())
-    open_border = np.concatenate([borders * (likeness[: len(within)] + LEAST_FLOW), np.zeros(len(between))])
-    open_overlap = np.concatenate([np.zeros(len(within)), overlaps / width * likeness[len(within) :]])
-    across = np.arange(len(pairs)) >= len(within)
-    return RegionLinks(pairs[:, 0], pairs[:, 1], open_border + open_overlap, across, areas / width)
+    open_border = borders * (np.exp(-contrast * apart / usual) + LEAST_FLOW)
+    open_overlap = overlaps / width * np.exp(-contrast * apart_in_time / usual)
+    first, second = (np.concatenate([within[:, end], between[:, end]]) for end in (0, 1))
+    across = np.arange(len(first)) >= len(within)
+    return RegionLinks(first, second, np.concatenate([open_border, open_overlap]), across, areas / width)
 
 
 def diffuse(
@@ -129,27 +135,40 @@ def _even_out(
     links: RegionLinks, wanted: np.ndarray, firm: np.ndarray, pull: float, settings: DiffusionSettings
 ) -> np.ndarray:
     """The x of diffuse for (total,) wanted values, of which the firm ones are held settings.seed times as much."""
-    from scipy.sparse import coo_matrix, diags
+    from scipy.sparse import diags
     from scipy.sparse.linalg import cg
 
-    total = len(wanted)
-    flow = np.where(links.across, pull * settings.through_time, 1.0) * links.flow
-    half = coo_matrix((flow, (links.first, links.second)), (total, total))
-    weights = (half + half.T).tocsr()
     held = pull * links.masses
     held[firm] *= settings.seed
-    diagonal = np.asarray(weights.sum(axis=1)).ravel() + held
-    solution, _ = cg(
-        diags(diagonal) - weights, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=diags(1 / diagonal)
-    )
+    matrix = _build_matrix(links, held, pull * settings.through_time)
+    usual = diags(1 / matrix.diagonal())
+    solution, _ = cg(matrix, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=usual)
     return solution
+
+
+def _build_matrix(links: RegionLinks, held: np.ndarray, through_time: float) -> "csr_matrix":
+    """(total, total): minus the flow between regions, and on the diagonal its sum and the (total,) held."""
+    from scipy.sparse import coo_matrix, diags
+
+    flow = np.where(links.across, through_time, 1.0) * links.flow
+    half = coo_matrix((flow, (links.first, links.second)), (len(held), len(held))).tocsr()
+    weights = half + half.T.tocsr()
+    del flow, half  # of a long sequence, all of this is large
+    return (diags(np.asarray(weights.sum(axis=1)).ravel() + held) - weights).tocsr()
+
+
+def _differ(colours: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """(E,) squared distance between the colours of each pair of regions, some pairs at a time."""
+    pieces = (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
+    squares = [((colours[piece[:, 0]] - colours[piece[:, 1]]) ** 2).sum(axis=1) for piece in pieces]
+    return np.concatenate([np.empty(0), *squares])
 
 
 def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.ndarray:
     """(total, C) mean colour of each region, 0 … 1 by one window over the sequence."""
     window = window_of(sequence)
     pieces = []
-    for frame, labels in zip(sequence.frames, superpixels.labels, strict=True):
+    for frame, labels in zip(walk(sequence.frames), walk(superpixels.labels), strict=True):
         one = SuperpixelMap(labels[np.newaxis])
         scaled = window.apply(frame)
         pieces.append(np.stack([region_means(one, scaled[np.newaxis, ..., c]) for c in range(scaled.shape[-1])], 1))
@@ -158,13 +177,13 @@ def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.nda
 
 def _neighbours(superpixels: SuperpixelMap) -> tuple[np.ndarray, np.ndarray]:
     """(E, 2) global regions that touch on a frame, and the (E,) number of pixel sides along which they do."""
-    pairs, lengths = [np.empty((0, 2), np.int64)], [np.empty(0)]
-    for frame, count in enumerate(superpixels.counts):
-        labels = superpixels.labels[frame].astype(np.int64)
+    pairs, lengths = [np.empty((0, 2), np.int32)], [np.empty(0)]
+    for frame, regions in enumerate(walk(superpixels.labels)):
+        labels, count = regions.astype(np.int64), superpixels.counts[frame]
         sides = [(labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])]
         codes = np.concatenate([_codes(a, b, count) for a, b in sides])
         found, number = np.unique(codes, return_counts=True)
-        pairs.append(np.stack(np.divmod(found, count), axis=1) + superpixels.offsets[frame])
+        pairs.append((np.stack(np.divmod(found, count), axis=1) + superpixels.offsets[frame]).astype(np.int32))
         lengths.append(number)
     return np.concatenate(pairs), np.concatenate(lengths)
 
@@ -177,11 +196,12 @@ def _codes(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
 
 def _overlaps(superpixels: SuperpixelMap) -> tuple[np.ndarray, np.ndarray]:
     """(E, 2) global regions of neighbouring frames over one another, and the (E,) number of pixels that they share."""
-    pairs, sizes = [np.empty((0, 2), np.int64)], [np.empty(0)]
-    for frame in range(len(superpixels.labels) - 1):
+    pairs, sizes = [np.empty((0, 2), np.int32)], [np.empty(0)]
+    for frame, (labels, following) in enumerate(pairwise(walk(superpixels.labels))):
         count = superpixels.counts[frame + 1]
-        codes = superpixels.labels[frame].astype(np.int64) * count + superpixels.labels[frame + 1]
+        codes = labels.astype(np.int64) * count + following
         found, number = np.unique(codes, return_counts=True)
-        pairs.append(np.stack(np.divmod(found, count), axis=1) + superpixels.offsets[frame : frame + 2])
+        places = superpixels.offsets[frame : frame + 2]
+        pairs.append((np.stack(np.divmod(found, count), axis=1) + places).astype(np.int32))
         sizes.append(number)
     return np.concatenate(pairs), np.concatenate(sizes)

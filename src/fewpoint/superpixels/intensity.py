@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.core import ImageSequence
+from fewpoint.core.paging import let_go, walk
 
 MOST_SAMPLES = 2_000_000
 MOST_SAMPLED_FRAMES = 64
@@ -75,11 +76,13 @@ def _subsample(frames: np.ndarray) -> np.ndarray:
     chosen = np.unique(np.linspace(0, len(frames) - 1, min(len(frames), MOST_SAMPLED_FRAMES)).astype(int))
     pixels = len(chosen) * frames.shape[1] * frames.shape[2]
     step = int(np.ceil(np.sqrt(max(1.0, pixels / MOST_SAMPLES))))
-    return np.stack([frames[index, ::step, ::step] for index in chosen])
+    samples = np.stack([frames[index, ::step, ::step] for index in chosen])
+    let_go(frames)
+    return samples
 
 
 def _find_extremes(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Smallest and largest value of each channel, one frame in memory at a time."""
-    darkest = np.min([frame.min(axis=(0, 1)) for frame in frames], axis=0)
-    brightest = np.max([frame.max(axis=(0, 1)) for frame in frames], axis=0)
+    darkest = np.min([frame.min(axis=(0, 1)) for frame in walk(frames)], axis=0)
+    brightest = np.max([frame.max(axis=(0, 1)) for frame in walk(frames)], axis=0)
     return darkest.astype(np.float64), brightest.astype(np.float64)

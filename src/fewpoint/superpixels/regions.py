@@ -1,14 +1,17 @@
 """What is measured on each superpixel; every result is in the order of the global region index."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.core.paging import gather_frames, walk
 from fewpoint.errors import InputError
 
 
 def region_areas(superpixels: SuperpixelMap) -> np.ndarray:
     """(total,) int64 number of pixels of each region."""
-    return np.concatenate([np.bincount(frame.ravel()) for frame in superpixels.labels])
+    return np.concatenate([np.bincount(frame.ravel()) for frame in walk(superpixels.labels)])
 
 
 def region_means(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
@@ -23,7 +26,7 @@ def region_means(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
             f"values must have the superpixels' shape {superpixels.labels.shape} (frames, height, width), "
             f"got {np.shape(values)}"
         )
-    pairs = zip(superpixels.labels, values, strict=True)
+    pairs = zip(walk(superpixels.labels), walk(values), strict=True)
     sums = [np.bincount(labels.ravel(), frame.ravel()) for labels, frame in pairs]
     return np.concatenate(sums) / region_areas(superpixels)
 
@@ -34,7 +37,7 @@ def region_centroids(superpixels: SuperpixelMap) -> np.ndarray:
     rows, columns = (axis.ravel() for axis in np.indices((height, width), np.float64))
     sums = [
         np.stack([np.bincount(labels.ravel(), rows), np.bincount(labels.ravel(), columns)], axis=1)
-        for labels in superpixels.labels
+        for labels in walk(superpixels.labels)
     ]
     return np.concatenate(sums) / region_areas(superpixels)[:, np.newaxis]
 
@@ -49,12 +52,15 @@ def paint_regions(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
 
     values: (total,) one value a region.
     """
+    return gather_frames(paint_frames(superpixels, values), superpixels.labels.shape, values.dtype)
+
+
+def paint_frames(superpixels: SuperpixelMap, values: np.ndarray) -> Iterator[np.ndarray]:
+    """The same, one (H, W) frame after another."""
     if np.shape(values) != (superpixels.total,):
         raise InputError(f"one value a region is needed: {superpixels.total} regions, got shape {np.shape(values)}")
-    painted = np.empty(superpixels.labels.shape, values.dtype)
-    for frame, labels in enumerate(superpixels.labels):
-        painted[frame] = values[superpixels.offsets[frame] : superpixels.offsets[frame + 1]][labels]
-    return painted
+    for frame, labels in enumerate(walk(superpixels.labels)):
+        yield values[superpixels.offsets[frame] : superpixels.offsets[frame + 1]][labels]
 
 
 def regions_at_points(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:
@@ -107,7 +113,7 @@ def part_regions(superpixels: SuperpixelMap, points: tuple[PointSet, ...]) -> Su
     >>> part_regions(superpixels, (PointSet.from_rows([(0, 0, 0)]), PointSet.from_rows([(0, 0, 2)]))).labels.tolist()
     [[[0, 0, 2, 1]]]
     """
-    labels = superpixels.labels.copy()
+    labels = gather_frames(walk(superpixels.labels), superpixels.labels.shape, np.int32)
     places = np.concatenate([each.coordinates for each in points])
     owners = np.repeat(np.arange(len(points)), [len(each) for each in points])
     regions = np.concatenate([regions_at_points(superpixels, each) for each in points])

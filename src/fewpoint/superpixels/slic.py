@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.core import ImageSequence, Listener, StageProgress, SuperpixelMap, ignore
+from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import SettingsError
 from fewpoint.superpixels.intensity import window_of
 
@@ -50,9 +51,10 @@ def segment_frames(
     """
     if jobs < 0:
         raise SettingsError(f"jobs must be 0 (all cores) or more, got {jobs}")
-    labels = np.empty(sequence.shape[:3], np.int32)
-    for index, regions in enumerate(_segment_all(sequence, settings, jobs or os.cpu_count() or 1)):
-        labels[index] = regions
+    labels = make_frames(sequence.shape[:3], np.int32)
+    segmented = _segment_all(sequence, settings, jobs or os.cpu_count() or 1)
+    for index, (place, regions) in enumerate(zip(walk(labels), segmented, strict=True)):
+        place[:] = regions
         listener(StageProgress(STAGE, index + 1))
     return SuperpixelMap(labels)
 
@@ -62,7 +64,9 @@ def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: in
     window = window_of(sequence)
     size = _fit(sequence.square_size, settings.max_side)
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda frame: _segment_frame(window.apply(frame), size, settings), sequence.frames)
+        segmented = pool.map(lambda frame: _segment_frame(window.apply(frame), size, settings), sequence.frames)
+        for _, labels in zip(walk(sequence.frames), segmented, strict=True):
+            yield labels
 
 
 def _segment_frame(frame: np.ndarray, size: tuple[int, int], settings: SuperpixelSettings) -> np.ndarray:

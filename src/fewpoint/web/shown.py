@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewpoint.core import Segmentation
-from fewpoint.io.atomic import read_json, write_atomically, write_json
+from fewpoint.core.paging import gather_frames, walk
+from fewpoint.io.atomic import read_json, save_array, write_atomically, write_json
 from fewpoint.report.uncertainty import rank_frames
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ MASKS, PROBABILITIES, UNCERTAINTY, PREVIEW = "masks.npy", "probabilities.npy", "
 def write_shown(result: Segmentation, folder: Path) -> None:
     """Write all that the page shows of a result."""
     folder.mkdir(parents=True, exist_ok=True)
-    values = np.round(result.probabilities.values.astype(np.float32) * 255).astype(np.uint8)
-    write_atomically(folder / PROBABILITIES, lambda file: np.save(file, values))
+    shades = (np.round(frame.astype(np.float32) * 255) for frame in walk(result.probabilities.values))
+    values = gather_frames(shades, result.masks.shape, np.uint8)
+    write_atomically(folder / PROBABILITIES, lambda file: save_array(values, file))
     doubts = {entry.frame: entry.uncertainty for entry in rank_frames(result)}
     write_json(folder / UNCERTAINTY, {"frames": [doubts[frame] for frame in range(len(result.masks))]})
-    write_atomically(folder / MASKS, lambda file: np.save(file, np.packbits(result.masks, axis=-1)))
+    packed = np.stack([np.packbits(mask, axis=-1) for mask in walk(result.masks)])
+    write_atomically(folder / MASKS, lambda file: np.save(file, packed))
 
 
 def write_preview(look: "LastLook", folder: Path) -> None:

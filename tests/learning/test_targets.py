@@ -365,3 +365,24 @@ def test_a_clear_outline_is_favoured_over_a_blur_of_the_same_probability(samples
 def replace_positive(given):
     """Samples without a positive one, so that targets are what probabilities make them."""
     return replace(given, positive=torch.zeros_like(given.positive))
+
+
+def test_outlines_move_the_object_and_leave_its_amount_unless_clicks_are_sparse(samples):
+    likely = torch.full((4, 16, 16), 0.1)
+    likely[:, 4:8, 4:8] = 0.7
+    likely[:, 8:16, 4:16] = torch.linspace(0.1, 0.6, 8)[:, None]
+
+    def amounts(clicked: list[int]) -> list[float]:
+        points = PointSet.from_rows([(frame, 5, 6) for frame in clicked])
+        given = replace_positive(samples(4, points))
+        settings = RefinementSettings(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0)
+        found = [
+            make_targets(likely, given, Clues(points, points), AreaBound(0.9), replace(settings, outlines=outlines))
+            for outlines in (0.0, 1.0)
+        ]
+        return [float(each.probability.mean()) for each in found]
+
+    plain, outlined = amounts([0, 1, 2, 3])
+    assert outlined == pytest.approx(plain, rel=1e-3)
+    plain, outlined = amounts([0])
+    assert outlined < 0.95 * plain

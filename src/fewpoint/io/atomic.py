@@ -117,9 +117,8 @@ def save_arrays(arrays: dict[str, np.ndarray], stream: BinaryIO) -> None:
 
 def save_array(array: np.ndarray, stream: BinaryIO) -> None:
     """Write a .npy to an open file, as numpy.save does, without taking into memory what lies in a file."""
-    array = np.asanyarray(array)
-    if array.ndim == 0 or not array.flags.c_contiguous or array.dtype.hasobject:
-        np.lib.format.write_array(stream, array, allow_pickle=False)
+    if not (isinstance(array, np.memmap) and array.size and array.flags.c_contiguous):
+        np.lib.format.write_array(stream, np.asanyarray(array), allow_pickle=False)
         return
     np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
     rows = array.reshape(-1, array.shape[-1])

@@ -18,6 +18,11 @@ def mean_places(points: PointSet) -> tuple[np.ndarray, np.ndarray]:
     return frames, places
 
 
+def is_sparse(points: PointSet, n_frames: int) -> bool:
+    """Whether most frames have neither a click nor are marked absent."""
+    return 2 * (len(np.unique(points.frames)) + len(points.absent)) < n_frames
+
+
 def usual_gap(points: PointSet) -> int:
     """Median number of frames from one clicked frame to the next; 1 where only one is clicked.
 

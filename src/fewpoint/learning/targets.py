@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fewpoint.core import AreaBound, PointSet
-from fewpoint.learning.clicks import size_profile, usual_gap
+from fewpoint.learning.clicks import is_sparse, size_profile, usual_gap
 from fewpoint.learning.outlines import find_outlined, innermost
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
@@ -68,7 +68,12 @@ def make_targets(
     if settings.outlines:
         outlined = _find_outlined(probabilities, samples, bound)
         clues = replace(clues, carried=stand_in(outlined, samples, clues))
-        probabilities = _favour(probabilities, outlined, settings.outlines * (1 - taper.trust))
+        favoured = _favour(probabilities, outlined, settings.outlines * (1 - taper.trust))
+        if not is_sparse(clues.points, samples.n_frames):
+            # Outlines say where the object is, not how much there is of it. Where clicks are sparse networks mark too
+            # much, and outlines may cut it down.
+            favoured = _set_amount(favoured, mean_share(probabilities, valid).mean(), valid)
+        probabilities = favoured
     pooled = pool_regions_of(probabilities, samples)
     if clues.correct is not None:
         pooled = torch.from_numpy(clues.correct(pooled.cpu().numpy())).to(pooled)
@@ -262,6 +267,12 @@ def _favour(probabilities: Tensor, outlined: np.ndarray, amount: float) -> Tenso
     inside = torch.from_numpy(outlined).to(probabilities)
     sign = (2 * inside - 1) * inside.amax((1, 2), keepdim=True)
     return torch.sigmoid(logit(probabilities.clamp(LEAST, 1 - LEAST)) + amount * sign)
+
+
+def _set_amount(probabilities: Tensor, share: Tensor, valid: Tensor) -> Tensor:
+    """Probabilities (T, h, w) whose logits are moved together, so that their mean over all frames is the share."""
+    scores = logit(probabilities.clamp(LEAST, 1 - LEAST)).flatten(0, 1)[None]  # as one long frame
+    return torch.sigmoid(shift_to_share(scores, share[None], valid.flatten(0, 1)[None])).view_as(probabilities)
 
 
 def _expected_share(

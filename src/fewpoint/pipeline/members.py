@@ -26,6 +26,7 @@ from fewpoint.core.progress import Event
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
+from fewpoint.learning.clicks import is_sparse
 from fewpoint.learning.devices import free_cores
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
@@ -104,13 +105,9 @@ def is_kept(member: Member, settings: Settings) -> bool:
 
 
 def suit_clicks(settings: Settings, points: PointSet, n_frames: int) -> Settings:
-    """The settings with as many rounds as the clicks need: more where most of the frames have none.
-
-    Frames marked absent are told as well as those with a click.
-    """
+    """The settings with as many rounds as the clicks need: more where they are sparse."""
     refinement = settings.refinement
-    told = len(np.unique(points.frames)) + len(points.absent)
-    if refinement.rounds == 0 or 2 * told >= n_frames:
+    if refinement.rounds == 0 or not is_sparse(points, n_frames):
         return settings
     return replace(settings, refinement=replace(refinement, rounds=max(refinement.rounds, refinement.sparse_rounds)))
 

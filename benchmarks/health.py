@@ -17,7 +17,7 @@ from fewpoint.errors import FewpointError, InputError
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
-from fewpoint.report.health import FIGURES
+from fewpoint.report.health import FIGURES, SCORED
 
 WORST_SHARE = 0.25
 
@@ -31,12 +31,12 @@ class Case:
     figures: dict[str, float]
 
 
-def read_bench(path: Path, method: str | None, bound: str | None) -> list[Case]:
-    """The finished cells of a bench that have health figures."""
+def read_bench(path: Path, **wanted: str | None) -> list[Case]:
+    """The finished cells of a bench that have health figures. wanted: values of columns, None for any."""
     file = path / "results.csv" if path.is_dir() else path
     with open(file, newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row.get("health_score")]
-    rows = [row for row in rows if method in (None, row["method"]) and bound in (None, row["bound"])]
+    rows = [row for row in rows if all(value in (None, row[column]) for column, value in wanted.items())]
     names = {row["method"] for row in rows}
     if len(names) > 1:
         raise InputError(f"results of one method can be ranked, {file} has {', '.join(sorted(names))}; give --method")
@@ -100,7 +100,9 @@ def print_table(cases: list[Case]) -> None:
 
 
 def _figures(find: Callable[[str], float | str | None]) -> dict[str, float]:
-    return {name: float(find(name)) for name in FIGURES if find(name) not in (None, "")}
+    """The figures that are there, with the score that today's rule makes of them."""
+    known = {name: float(find(name)) for name in FIGURES if find(name) not in (None, "")}
+    return {**known, "score": float(np.mean([known[name] for name in SCORED if name in known]))} if known else {}
 
 
 def _word(rho: float) -> str:
@@ -112,11 +114,13 @@ def main() -> None:
     parser.add_argument("inputs", nargs="+", metavar="BENCH|RUN=TRUTH")
     parser.add_argument("--method", help="of a bench, the results of this method")
     parser.add_argument("--bound", help="of a bench, the results with this bound")
+    parser.add_argument("--points", help="of a bench, the results with these points")
     options = parser.parse_args()
     first = options.inputs[0]
     is_bench = len(options.inputs) == 1 and "=" not in first
     try:
-        cases = read_bench(Path(first), options.method, options.bound) if is_bench else read_runs(options.inputs)
+        wanted = {"method": options.method, "bound": options.bound, "points": options.points}
+        cases = read_bench(Path(first), **wanted) if is_bench else read_runs(options.inputs)
     except (FewpointError, OSError) as error:
         raise SystemExit(str(error)) from error
     if not cases:

@@ -27,6 +27,7 @@ from fewpoint.pipeline.exports import join_results
 from fewpoint.pipeline.groups import group_objects
 from fewpoint.pipeline.run import run_task
 from fewpoint.pipeline.task import Task
+from pipeline.tiny_runs import stop_and_go_on
 from synthetic import TINY
 
 SETTINGS = override_from_text(TINY, ["clicks.focus=2", "diffusion.enabled=true", "tracking.enabled=false"])
@@ -88,20 +89,7 @@ def test_a_group_of_one_is_that_objects_own_run(whole):
 
 @pytest.mark.parametrize("stop", [2, 9])
 def test_a_run_stopped_in_any_group_goes_on_to_the_same_result(tmp_path, whole, stop):
-    task, told = make_far_task(), []
-
-    class StoppedError(Exception):
-        pass
-
-    def listen(event) -> None:
-        told.append(event)
-        if sum(isinstance(each, EpochFinished) for each in told) == stop:
-            raise StoppedError
-
-    with pytest.raises(StoppedError), RunFolder.open(tmp_path / "run", task.identity()) as folder:
-        run_task(task, folder, listen)
-    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
-        result = run_task(task, folder)
+    result = stop_and_go_on(make_far_task(), tmp_path / "run", stop)
     np.testing.assert_array_equal(result.labels.values, whole.labels.values)
     np.testing.assert_array_equal(load_result(tmp_path / "run").labels.values, whole.labels.values)
     manifest = read_json(tmp_path / "run" / "manifest.json")

@@ -10,7 +10,6 @@ from PIL import Image
 
 from fewpoint.core import (
     AreaBound,
-    EpochFinished,
     ImageSequence,
     LabelledSegmentation,
     PointSet,
@@ -28,7 +27,7 @@ from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.objects import _adapt
 from fewpoint.pipeline.run import refine, run_and_keep, run_task, segment
 from fewpoint.pipeline.task import Task
-from pipeline.tiny_runs import make_task
+from pipeline.tiny_runs import make_task, stop_and_go_on
 from synthetic import TINY
 
 FRAMES = 5
@@ -127,20 +126,7 @@ def test_a_result_read_back_is_the_result(finished):
 def test_a_run_stopped_after_any_epoch_and_started_again_gives_the_same_result(finished, tmp_path, monkeypatch, stop):
     _, whole, _ = finished
     monkeypatch.setattr(run_module, "write_report", lambda *given: None)
-    task, told = make_objects_task(), []
-
-    class StoppedError(Exception):
-        pass
-
-    def listen(event) -> None:
-        told.append(event)
-        if sum(isinstance(each, EpochFinished) for each in told) == stop:
-            raise StoppedError
-
-    with pytest.raises(StoppedError), RunFolder.open(tmp_path / "run", task.identity()) as folder:
-        run_task(task, folder, listen)
-    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
-        result = run_task(task, folder)
+    result = stop_and_go_on(make_objects_task(), tmp_path / "run", stop)
     np.testing.assert_array_equal(result.labels.values, whole.labels.values)
     for part, other in zip(result.parts, whole.parts, strict=True):
         np.testing.assert_array_equal(part.probabilities.values, other.probabilities.values)

@@ -93,6 +93,28 @@ def run_into(folder: Path, moment: str) -> None:
         pipeline.run_task(task, run, die_at(moment))
 
 
+class StoppedError(Exception):
+    """Raised to end a run."""
+
+
+def stop_and_go_on(task: Task, folder: Path, stop: int):
+    """The result of a run that was stopped after so many epochs, and started again."""
+    told = []
+
+    def listen(event) -> None:
+        told.append(event)
+        if sum(isinstance(each, EpochFinished) for each in told) == stop:
+            raise StoppedError
+
+    try:
+        with RunFolder.open(folder, task.identity()) as run:
+            pipeline.run_task(task, run, listen)
+    except StoppedError:
+        with RunFolder.open(folder, task.identity()) as run:
+            return pipeline.run_task(task, run)
+    raise AssertionError(f"the run ended before epoch {stop}")
+
+
 def run_in_child(folder: Path, moment: str) -> int:
     """The exit status of a process of its own; negative for a signal."""
     child = os.fork()

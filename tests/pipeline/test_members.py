@@ -312,9 +312,10 @@ def test_masks_are_made_of_the_mean_of_all_further_rounds(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("rows", "absent", "rounds"), [([0, 1, 2], (), 1), ([0, 1], (), 2), ([0, 1], (4,), 1), ([3, 3, 3], (), 2)]
+    ("rows", "absent", "rounds"),
+    [([0, 2, 4], (), 1), ([0, 1], (), 1), ([0, 4], (), 2), ([0, 4], (2,), 1), ([3, 3, 3], (), 2)],
 )
-def test_there_are_more_rounds_where_most_frames_have_no_click(rows, absent, rounds):
+def test_there_are_more_rounds_where_most_frames_between_clicks_have_none(rows, absent, rounds):
     settings = override_from_text(SEVERAL, ["refinement.sparse_rounds=2"])
     points = PointSet.from_rows([(frame, 1, 1 + place) for place, frame in enumerate(rows)], absent)
     assert suit_clicks(settings, points, 5).refinement.rounds == rounds

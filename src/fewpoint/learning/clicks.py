@@ -19,8 +19,15 @@ def mean_places(points: PointSet) -> tuple[np.ndarray, np.ndarray]:
 
 
 def is_sparse(points: PointSet, n_frames: int) -> bool:
-    """Whether most frames have neither a click nor are marked absent."""
-    return 2 * (len(np.unique(points.frames)) + len(points.absent)) < n_frames
+    """Whether most frames from the first click to the last have neither a click nor are marked absent.
+
+    Before and after, where nobody clicked, the object may not be there. A single click is sparse among three frames.
+    """
+    clicked = np.unique(points.frames)
+    if len(clicked) == 1:
+        return n_frames > 2
+    told = np.union1d(clicked, points.absent)
+    return 2 * np.count_nonzero((told >= clicked[0]) & (told <= clicked[-1])) <= clicked[-1] - clicked[0]
 
 
 def usual_gap(points: PointSet) -> int:

@@ -134,7 +134,7 @@ class RefinementSettings:
 
     networks: trained on the points, each with its own seed; their probabilities are averaged.
     rounds: how often new networks learn from the last ones' probabilities, put right by the clicks; the masks are made
-    of the mean of all of them. sparse_rounds: the same where most frames have no click, if it is more.
+    of the mean of all of them. sparse_rounds: the same where most frames between clicks have none, if it is more.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
     unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
     prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out.

@@ -36,7 +36,7 @@ def read_bench(path: Path, **wanted: str | None) -> list[Case]:
     file = path / "results.csv" if path.is_dir() else path
     with open(file, newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row.get("health_score")]
-    rows = [row for row in rows if all(value in (None, row[column]) for column, value in wanted.items())]
+    rows = [row for row in rows if all(value in (None, row.get(column)) for column, value in wanted.items())]
     names = {row["method"] for row in rows}
     if len(names) > 1:
         raise InputError(f"results of one method can be ranked, {file} has {', '.join(sorted(names))}; give --method")

@@ -27,8 +27,14 @@ def write_results(path: Path, rows: list[tuple[str, str, float, dict[str, object
 def test_each_figure_is_ranked_against_f1_over_all_results_and_within_types(tmp_path):
     f1 = [0.1, 0.2, 0.3, 0.7, 0.8, 0.9]
     certainty = [0.3, 0.2, 0.1, 0.9, 0.8, 0.7]  # the wrong way round within types, right between them
+    steadiness = [2 * score - sure for score, sure in zip(f1, certainty, strict=True)]  # so that their mean is F1
     rows = [
-        ("fast", "ball" if index < 3 else "blob", f1[index], {"score": f1[index], "certainty": certainty[index]})
+        (
+            "fast",
+            "ball" if index < 3 else "blob",
+            f1[index],
+            {"score": 0.5, "certainty": certainty[index], "steadiness": steadiness[index]},  # a score of other times
+        )
         for index in range(6)
     ]
     done = rank(write_results(tmp_path / "results.csv", [*rows, ("half-disc", "ball", 0.5, {})]))
@@ -41,7 +47,7 @@ def test_each_figure_is_ranked_against_f1_over_all_results_and_within_types(tmp_
 
 
 def test_results_of_several_methods_are_not_mixed(tmp_path):
-    rows = [(method, "ball", 0.5, {"score": 0.5}) for method in ("fast", "paper")]
+    rows = [(method, "ball", 0.5, {"score": 0.5, "certainty": 0.5}) for method in ("fast", "paper")]
     path = write_results(tmp_path / "results.csv", rows)
     assert "give --method" in rank(path).stderr
     assert "1 results" in rank(path, "--method", "fast").stdout

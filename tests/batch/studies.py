@@ -1,7 +1,7 @@
 """A small study on disk: phantoms, a manifest, and settings that are over in a second."""
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fewpoint.batch.checks import Checked, check_rows, read_checks
@@ -43,8 +43,9 @@ class Study:
     def out(self) -> BatchFolder:
         return BatchFolder(self.folder / "out")
 
-    def check(self) -> Checked:
-        return check_rows(read_rows(self.manifest), self.defaults, read_checks(self.out.checks), lambda *done: None)
+    def check(self, warm_start: Path | None = None) -> Checked:
+        defaults = replace(self.defaults, warm_start=warm_start)
+        return check_rows(read_rows(self.manifest), defaults, read_checks(self.out.checks), lambda *done: None)
 
     def read_summary(self) -> dict[str, dict[str, str]]:
         with open(self.out.summary, newline="", encoding="utf-8") as stream:

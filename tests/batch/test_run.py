@@ -13,7 +13,7 @@ import pytest
 from batch import pretend
 from fewpoint.batch import run as batch_run
 from fewpoint.batch.page import list_concerns, render_index
-from fewpoint.batch.run import BatchResult, run_batch
+from fewpoint.batch.run import BatchResult, run_after_first, run_batch
 from fewpoint.batch.status import read_status
 from fewpoint.core import Message
 from fewpoint.engines.processes import LocalEngine
@@ -227,3 +227,33 @@ def test_worst_health_comes_first(study):
     page = render_index("study", entries)
     assert page.index('id="case1"') < page.index('id="case2"') < page.index('id="case0"')
     assert len(list_concerns(entries[0])) == 3
+
+
+def run_warm(study) -> tuple[BatchResult, list]:
+    told = []
+    return run_after_first(study.check(), study.check, study.out.path, LocalEngine(2), told.append), told
+
+
+def test_the_first_item_that_leaves_networks_goes_ahead_and_the_others_start_from_them(study, monkeypatch):
+    monkeypatch.setattr(batch_run, "WORK", pretend.WITHOUT_REPORT)
+    (study.folder / "p0" / "points.csv").write_text("frame,y,x\n0,1,1\n", encoding="utf-8")
+    study.write(
+        "case0,p0/frames,p0/points.csv,0.0001",
+        *(f"case{seed},p{seed}/frames,p{seed}/points.csv,0.3" for seed in (1, 2)),
+    )
+    result, told = run_warm(study)
+    assert [entry.name for entry in result.failures] == ["case0"]  # the bound is smaller than what is clicked
+    assert "the others start from the networks of case1" in messages(told)
+    model = str(study.out.run("case1") / "model.npz")
+    starts = {each.item.name: each.item.warm_start for each in study.check(Path(model)).items}
+    assert starts == dict.fromkeys(["case0", "case1", "case2"], model)
+    epochs = {name: read_json(study.out.run(name) / "manifest.json")["result"]["epochs"] for name in ("case1", "case2")}
+    assert epochs["case2"] < epochs["case1"]  # a warm start takes fewer
+    again, told = run_warm(study)
+    assert set(again.kept) == {"case1", "case2"}
+
+
+def test_where_no_item_leaves_networks_all_are_run_as_without(study):
+    result, told = run_warm(study)
+    assert result.failures == () and not any("start from" in text for text in messages(told))
+    assert set(study.read_summary()) == {"case0", "case1", "case2"}

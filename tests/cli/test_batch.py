@@ -119,6 +119,26 @@ def test_the_page_lists_every_column_and_only_options_that_there_are(call):
         assert option in known, option
 
 
+def test_rows_start_from_the_networks_of_the_first_or_of_another_run(study, call):
+    outcome = call(*arguments(study, "--warm-start", "previous"))
+    assert outcome.code == 0, outcome.err
+    assert "the others start from the networks of case0" in outcome.err
+    other = Study.make(study.folder / "other", 1)
+    outcome = call(*arguments(other, "--warm-start", study.out.run("case0")))
+    assert outcome.code == 0, outcome.err
+    epochs = [
+        json.loads((each / "summary.json").read_text())["epochs"]
+        for each in (study.out.run("case0"), study.out.run("case1"), other.out.run("case0"))
+    ]
+    assert epochs[1] == epochs[2] < epochs[0]
+
+
+def test_a_start_without_networks_is_refused_before_anything_is_written(study, call):
+    outcome = call(*arguments(study, "--warm-start", study.folder / "p0"))
+    assert outcome.code == 1 and outcome.err.count("\n") == 1 and "must be a finished run" in outcome.err
+    assert not study.out.path.exists()
+
+
 def test_help_does_not_import_torch():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_TORCH, "batch", "--help"],

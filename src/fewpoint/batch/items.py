@@ -23,7 +23,7 @@ class Defaults:
     """What holds for every row that does not say otherwise.
 
     kind: the kind of device that items will be computed on, which the preset auto depends on. assignments: of the form
-    section.key=value, after those of the file config.
+    section.key=value, after those of the file config. warm_start: a run or its model.npz.
     """
 
     preset: str = "auto"
@@ -32,6 +32,7 @@ class Defaults:
     config: Path | None = None
     assignments: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
+    warm_start: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def build_item(row: Row, defaults: Defaults) -> Item:
         added=tuple(str(row.find(part.strip())) for part in values.get("with", "").split(";") if part.strip()),
         window=parse_window(values["window"]) if "window" in values else None,
         time_limit_s=None if limit is None else 60 * limit,
-        warm_start=str(row.find(values["warm_start"])) if "warm_start" in values else None,
+        warm_start=_find_start(row, defaults),
         formats=defaults.formats,
     )
 
@@ -152,6 +153,12 @@ def _find_points(row: Row, path: Path) -> Path:
     if found is None:
         raise InputError(f"points on the object are needed and {path} comes with none; fill in the column points")
     return found
+
+
+def _find_start(row: Row, defaults: Defaults) -> str | None:
+    if "warm_start" in row.values:
+        return str(row.find(row.values["warm_start"]))
+    return None if defaults.warm_start is None else str(defaults.warm_start)
 
 
 def _choose_settings(row: Row, defaults: Defaults) -> Settings:

@@ -15,6 +15,7 @@ from fewpoint.core import Message
 from fewpoint.engines.jobs import Engine, Job, Outcome, Standing, run_jobs, summarise_error
 from fewpoint.errors import InputError
 from fewpoint.io.runs import find_run
+from fewpoint.pipeline.model import MODEL_FILE
 
 KIND = "item"
 SECONDS_BETWEEN_WRITES = 2.0
@@ -51,6 +52,35 @@ def run_batch(checked: Checked, out: Path, engine: Engine, listener: BatchListen
             raise
         recorder.close(FINISHED)
     return BatchResult(tuple(sorted(recorder.entries, key=lambda entry: entry.rank)), kept)
+
+
+def run_after_first(
+    checked: Checked,
+    recheck: Callable[[Path], Checked],
+    out: Path,
+    engine: Engine,
+    listener: BatchListener,
+    retries: int = 0,
+) -> BatchResult:
+    """run_batch, in which all items start from the networks of the first, which goes ahead alone.
+
+    recheck: checks all rows anew, given the model that they start from. Where the first leaves no networks, having
+    failed or been on several objects, the next goes ahead. An item with a start of its own, or that can have none,
+    stays as it was checked.
+    """
+    folder = BatchFolder(out)
+    for first in checked.items:
+        model = folder.run(first.item.name) / MODEL_FILE
+        if first.item.warm_start is None:
+            run_batch(replace(checked, items=(first,)), out, engine, listener, retries)
+            if is_finished(first, folder) and model.exists():
+                break
+    else:
+        return run_batch(checked, out, engine, listener, retries)
+    listener(Message(f"the others start from the networks of {first.item.name}"))
+    warm = {each.item.name: each for each in recheck(model).items}
+    items = tuple(each if each is first else warm.get(each.item.name, each) for each in checked.items)
+    return run_batch(replace(checked, items=items), out, engine, listener, retries)
 
 
 def is_finished(checked: CheckedItem, folder: BatchFolder) -> bool:

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +53,16 @@ Retries = Annotated[
     int, typer.Option("--retries", metavar="K", min=0, help="Further attempts at what crashed, was killed or was lost.")
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without the rows that cannot be run.")]
+WarmStart = Annotated[
+    str | None,
+    typer.Option(
+        "--warm-start",
+        metavar="MODEL|previous",
+        help="Start all rows from the networks of a finished run, its folder or model.npz; "
+        "previous: the first row goes ahead, and the others start from its networks.",
+    ),
+]
+PREVIOUS = "previous"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -72,6 +82,7 @@ def batch_command(  # noqa: PLR0913 - one argument an option
     assignments: Assignments = None,
     config: ConfigPath = None,
     formats: Formats = None,
+    warm_start: WarmStart = None,
 ) -> None:
     """Segment every sequence of MANIFEST.csv.
 
@@ -81,7 +92,7 @@ def batch_command(  # noqa: PLR0913 - one argument an option
     from fewpoint.batch.folder import BatchFolder, refuse_foreign
     from fewpoint.batch.items import Defaults
     from fewpoint.batch.manifest import read_rows
-    from fewpoint.batch.run import run_batch
+    from fewpoint.batch.run import run_after_first, run_batch
 
     rows = read_rows(manifest)
     refuse_foreign(out)
@@ -89,10 +100,18 @@ def batch_command(  # noqa: PLR0913 - one argument an option
     depends = any(row.values.get("preset", preset) == PresetName.AUTO for row in rows)
     kind = _find_kind(engine, device, gpus_per_job) if depends else "cpu"
     defaults = Defaults(preset, kind, device, config, tuple(assignments or ()), tuple(formats or ()))
-    checked = _check(rows, defaults, BatchFolder(out).checks)
+    if warm_start not in (None, PREVIOUS):
+        defaults = replace(defaults, warm_start=_find_model(Path(warm_start)))
+    checks = BatchFolder(out).checks
+    checked = _check(rows, defaults, checks)
     _tell_bad(checked.bad, len(rows), skip_bad)
+
+    def recheck(model: Path) -> "Checked":
+        return _check(rows, replace(defaults, warm_start=model), checks)
+
     with show_batch(BatchFolder(out).path) as listener:
-        result = run_batch(checked, out.absolute(), chosen, listener, retries)
+        given = (out.absolute(), chosen, listener, retries)
+        result = run_after_first(checked, recheck, *given) if warm_start == PREVIOUS else run_batch(checked, *given)
     _tell(result, out)
 
 
@@ -210,6 +229,14 @@ def _check(rows: "tuple[Row, ...]", defaults: "Defaults", known: Path) -> "Check
             print(f"checked {done} of {total}", file=sys.stderr, flush=True)
 
     return check_rows(rows, defaults, read_checks(known), tell)
+
+
+def _find_model(path: Path) -> Path:
+    """The path made absolute, for jobs may start elsewhere; InputError where no networks lie there."""
+    from fewpoint.pipeline.model import load_model
+
+    load_model(path)
+    return path.absolute()
 
 
 def _tell_bad(bad: "tuple[BadRow, ...]", total: int, skip: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dicom_series import save_series
 from fewpoint.core import (
     AreaBound,
     EpochFinished,
@@ -25,6 +26,8 @@ from fewpoint.core import (
 )
 from fewpoint.errors import InputError
 from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.io.formats import Outputs
+from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import RunFolder
 from fewpoint.pipeline import run as run_module
@@ -83,6 +86,17 @@ def test_a_narrowed_task_holds_the_same_pixels_under_the_same_points():
     assert (inside.settings, inside.seed, inside.device, inside.bound) == (TINY, 4, "cpu", BOUND)
     for (frame, y, x), (_, row, column) in zip(task.points.coordinates, inside.points.coordinates, strict=True):
         np.testing.assert_array_equal(inside.sequence.frames[frame, row, column], task.sequence.frames[frame, y, x])
+
+
+def test_a_series_that_no_segmentation_can_refer_to_is_still_segmented_into_another_format(tmp_path):
+    series = save_series(tmp_path / "series", SeriesInstanceUID="", StudyInstanceUID="")
+    sequence = read_sequence(series)
+    points = PointSet.from_rows([(frame, 1, 1) for frame in range(len(sequence))])
+    with pytest.raises(InputError, match="choose another --format"):
+        Task(sequence, points, AreaBound(0.1), TINY)
+    task = Task(sequence, points, AreaBound(0.1), TINY, outputs=Outputs.of(["nifti"]))
+    focus = Focus(sequence.size, 0, sequence.size[0] - 1, 0, sequence.size[1])
+    assert focus.narrow(task).sequence.size == (sequence.size[0] - 1, sequence.size[1])
 
 
 def test_the_bound_inside_is_the_same_area_and_less_than_all_of_the_box():

@@ -97,11 +97,11 @@ class Focus:
         return (self.bottom - self.top) * (self.right - self.left) / (self.full[0] * self.full[1])
 
     def narrow(self, task: Task) -> Task:
-        """The same task inside the box; its bound is still that of whole frames."""
+        """The same task inside the box, where nothing is written; its bound is still that of whole frames."""
         if self.whole:
             return task
         sequence = task.sequence.crop((self.top, self.bottom), (self.left, self.right))
-        return replace(task, sequence=sequence, points=self._narrow_points(task.points), outputs=Outputs())
+        return replace(task, sequence=sequence, points=self._narrow_points(task.points), outputs=Outputs(formats=()))
 
     def _narrow_points(self, points: PointSet) -> PointSet:
         """The points in the box's own rows and columns, without the negatives outside it: no mask reaches there."""

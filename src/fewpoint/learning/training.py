@@ -235,11 +235,7 @@ class Trainer:
 
 def finish(steps: Generator[None, None, Result]) -> Result:
     """Take all steps; what they return."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
+    return alternate([steps])[0]
 
 
 def count_steps(n_frames: int, settings: TrainingSettings) -> int:

@@ -34,7 +34,7 @@ def many(samples):
 
 def test_every_frame_counts_once_in_the_statistics_of_the_sequence(many, trainer):
     network = trainer(many).network
-    convolution, norm, _ = network.encoder[0].chain[0]
+    convolution, norm = network.encoder[0].chain[0]
     measure_statistics(network, many, SEQUENCE)
     values = convolution(many.standardise(many.frames))
     torch.testing.assert_close(norm.running_mean, values.mean((0, 2, 3)), rtol=1e-4, atol=1e-5)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fewpoint.errors import SettingsError
-from fewpoint.models.multires_unet import MultiResUNet, block_widths, build_network, make_norm, round_width
+from fewpoint.models.multires_unet import MultiResUNet, block_widths, build_network, round_width
 from fewpoint.models.settings import NetworkSettings
 
 TINY = NetworkSettings(base_width=2, levels=3, multiple=1)
@@ -113,13 +113,6 @@ def test_batch_norm_in_training_does_not():
     network = build()
     frames = make_frames(3, 1, 16, 16)
     assert (network(frames[:1])[0] - network(frames)[0]).abs().max() > 0.01
-
-
-def test_group_norm_fits_every_number_of_channels_in_groups_of_eight_or_more():
-    norms = {channels: make_norm("group", channels) for channels in range(1, 200)}
-    assert all(channels % norm.num_groups == 0 for channels, norm in norms.items())
-    assert all(channels / norm.num_groups >= min(channels, 8) for channels, norm in norms.items())
-    assert norms[64].num_groups == 8
 
 
 @pytest.mark.parametrize(

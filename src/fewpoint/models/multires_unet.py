@@ -6,6 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from fewpoint.models.norms import make_norm
 from fewpoint.models.settings import NetworkSettings
 
 BLOCK_SHARES = (0.167, 0.333, 0.5)
@@ -15,13 +16,8 @@ class ConvUnit(nn.Sequential):
     """Convolution, normalisation and, unless it closes a shortcut, a ReLU."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, norm: str, activate: bool = True) -> None:
-        layers: list[nn.Module] = [
-            nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False),
-            make_norm(norm, outputs),
-        ]
-        if activate:
-            layers.append(nn.ReLU(inplace=True))
-        super().__init__(*layers)
+        convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
+        super().__init__(convolution, make_norm(norm, outputs, activate))
 
 
 class MultiResBlock(nn.Module):
@@ -34,7 +30,7 @@ class MultiResBlock(nn.Module):
         self.chain = nn.ModuleList(ConvUnit(before, after, 3, settings.norm) for before, after in chain)
         self.outputs = sum(widths)
         self.shortcut = ConvUnit(inputs, self.outputs, 1, settings.norm, activate=False)
-        self.norm = make_norm(settings.norm, self.outputs)
+        self.norm = make_norm(settings.norm, self.outputs, activate=True)
 
     def forward(self, features: Tensor) -> Tensor:
         scales = []
@@ -42,7 +38,7 @@ class MultiResBlock(nn.Module):
         for unit in self.chain:
             latest = unit(latest)
             scales.append(latest)
-        return torch.relu(self.norm(torch.cat(scales, dim=1) + self.shortcut(features)))
+        return self.norm(torch.cat(scales, dim=1) + self.shortcut(features))
 
 
 class ResidualPath(nn.Module):
@@ -132,10 +128,3 @@ def round_width(width: int, multiple: int) -> int:
     (16, 8)
     """
     return max(multiple, round(width / multiple) * multiple)
-
-
-def make_norm(name: str, channels: int) -> nn.Module:
-    """Batch norm, or group norm in groups of about eight channels."""
-    if name == "batch":
-        return nn.BatchNorm2d(channels)
-    return nn.GroupNorm(math.gcd(channels, max(1, channels // 8)), channels)

@@ -1,0 +1,64 @@
+"""Normalisation with the ReLU behind it as one module, so that both can be done in one pass where that is faster."""
+
+import math
+from functools import lru_cache
+from types import ModuleType
+
+import torch
+from torch import Tensor, nn
+
+LEAST = 3 * 2**20  # entries of a batch from which on our kernels repay being compiled
+
+
+class BatchNorm(nn.BatchNorm2d):
+    """Batch norm, then a ReLU if asked for.
+
+    While training on CUDA large batches go through kernels of our own where Triton is installed. Those do not count
+    batches, which nothing reads.
+    """
+
+    def __init__(self, channels: int, activate: bool) -> None:
+        super().__init__(channels)
+        self.activate = activate
+
+    def forward(self, features: Tensor) -> Tensor:
+        large = self.training and features.is_cuda and features.numel() >= LEAST
+        kernels = find_kernels() if large else None
+        if kernels is None or not kernels.suits(features):
+            return _activate(super().forward(features), self.activate)
+        affine, running = (self.weight, self.bias), (self.running_mean, self.running_var)
+        return kernels.normalise(features, affine, running, self.momentum, epsilon=self.eps, activate=self.activate)
+
+
+class GroupNorm(nn.GroupNorm):
+    """Group norm in groups of about eight channels, then a ReLU if asked for."""
+
+    def __init__(self, channels: int, activate: bool) -> None:
+        super().__init__(math.gcd(channels, max(1, channels // 8)), channels)
+        self.activate = activate
+
+    def forward(self, features: Tensor) -> Tensor:
+        return _activate(super().forward(features), self.activate)
+
+
+def make_norm(name: str, channels: int, activate: bool) -> BatchNorm | GroupNorm:
+    """Normalisation by name, "batch" or "group"."""
+    return BatchNorm(channels, activate) if name == "batch" else GroupNorm(channels, activate)
+
+
+@lru_cache
+def find_kernels() -> ModuleType | None:
+    """The kernels for CUDA, tried out once; None where Triton, or what it needs to compile, is missing."""
+    try:
+        from fewpoint.models import norm_kernels
+
+        batch = torch.randn(2, 8, 4, 4, device="cuda").to(memory_format=torch.channels_last).requires_grad_()
+        affine, running = (torch.ones(8, device="cuda"),) * 2, (torch.zeros(8, device="cuda"),) * 2
+        norm_kernels.normalise(batch, affine, running, 0.1, epsilon=1e-5, activate=True).sum().backward()
+    except Exception:  # whatever it is that Triton lacks, torch's own kernels do the same
+        return None
+    return norm_kernels
+
+
+def _activate(features: Tensor, activate: bool) -> Tensor:
+    return torch.relu_(features) if activate else features

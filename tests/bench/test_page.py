@@ -68,3 +68,9 @@ def test_the_page_names_what_failed_and_shows_the_tables(page):
     assert "1 cell failed" in page
     assert "InputError: &lt;no frames&gt;" in page
     assert "<td>Max SP</td>" in page
+
+
+def test_a_cell_without_a_montage_keeps_its_figures(tmp_path):
+    page = render_page("small", ROWS[:1], BenchFolder(tmp_path))
+    assert "Its montage is missing." in page and "<img" not in page
+    assert "<figcaption><b>ball/" in page

@@ -55,10 +55,12 @@ def _spell_out(table: Table) -> dict[str, object]:
     }
 
 
-def _embed(path: Path) -> str:
-    """A picture as a data URI, reduced so that a page of a hundred montages still opens."""
+def _embed(path: Path) -> str | None:
+    """A picture as a data URI, reduced so that a page of a hundred montages still opens; None where there is none."""
     from PIL import Image
 
+    if not path.exists():
+        return None
     with Image.open(path) as image:
         scale = min(1.0, MONTAGE_WIDTH / image.width)
         small = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.LANCZOS)

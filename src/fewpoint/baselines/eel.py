@@ -162,7 +162,7 @@ def boost(
     for _ in range(settings.rounds):
         up, down = pull(scores[chosen], belief)
         stump = splits.find_best(up - down)
-        above = features[:, stump.feature] > stump.threshold
+        above = features[:, stump.feature].astype(np.float64) > stump.threshold  # halfway may be no float32
         for side in (above, ~above):
             own = side[chosen]
             scores[side] += settings.shrinkage * best_step(up[own].sum(), down[own].sum())
@@ -206,12 +206,12 @@ class Splits:
         >>> Splits.of(np.array([[7.0, 0.0], [7.0, 1.0], [7.0, 4.0]])).find_best(np.array([-1.0, -1.0, 1.0]))
         Stump(feature=1, threshold=2.5)
         """
+        if not self.weights.any():
+            return Stump(0, np.inf)
         gains = np.cumsum((targets - targets.mean())[self.order], axis=1)[:, :-1]
         np.square(gains, out=gains)
         gains *= self.weights
-        feature, place = divmod(int(gains.argmax()), max(gains.shape[1], 1)) if gains.size else (0, 0)
-        if not (gains.size and self.weights[feature, place]):
-            return Stump(0, np.inf)
+        feature, place = divmod(int(gains.argmax()), gains.shape[1])
         lower, upper = self.values[feature, place : place + 2].tolist()
         return Stump(feature, lower + (upper - lower) / 2)
 

@@ -5,6 +5,8 @@ import pytest
 
 from fewpoint.baselines.eel import (
     Eel,
+    Splits,
+    Stump,
     best_step,
     boost,
     build_affinity,
@@ -105,3 +107,45 @@ def test_boosting_lowers_the_loss_and_separates_what_one_feature_tells_apart():
         losses.append(expected_loss(scores, positive, belief))
     assert losses[1] < losses[0] < expected_loss(np.zeros(400), positive, belief)
     assert ((scores > 0) == truth).mean() > 0.9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_split_is_that_of_a_slow_version(seed):
+    """Rounded values, so that many are equal: no threshold lies between those."""
+    rng = np.random.default_rng(seed)
+    features, targets = rng.standard_normal((40, 3)).round(1), rng.standard_normal(40)
+    errors = {}
+    for feature, column in enumerate(features.T):
+        values = np.unique(column)
+        for threshold in (values[1:] + values[:-1]) / 2:
+            sides = (targets[column > threshold], targets[column <= threshold])
+            errors[feature, threshold] = sum(((side - side.mean()) ** 2).sum() for side in sides)
+    feature, threshold = min(errors, key=errors.get)
+    found = Splits.of(features).find_best(targets)
+    assert found.feature == feature and found.threshold == pytest.approx(threshold)
+
+
+def test_boosting_is_that_of_regression_trees_of_depth_one():
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(0)
+    features, expected = rng.standard_normal((300, 6)).astype(np.float32), rng.random(300)
+    positive = np.arange(300) < 10
+    belief, scores = np.where(positive, 1.0, expected), np.zeros(300)
+    for _ in range(8):
+        up, down = pull(scores, belief)
+        sides = DecisionTreeRegressor(max_depth=1).fit(features, up - down).apply(features)
+        for side in np.unique(sides):
+            scores[sides == side] += best_step(up[sides == side].sum(), down[sides == side].sum())
+    settings = BoostingSettings(rounds=8, unlabelled=1.0)
+    np.testing.assert_allclose(boost(features, positive, expected, settings, np.random.default_rng(0)), scores)
+
+
+@pytest.mark.parametrize("features", [np.ones((4, 2)), np.ones((1, 2))])
+def test_samples_that_no_feature_tells_apart_are_not_parted(features):
+    assert Splits.of(features).find_best(np.arange(len(features), dtype=float)) == Stump(0, np.inf)
+    positive = np.arange(len(features)) < 1
+    scores = boost(
+        features, positive, np.zeros(len(features)), BoostingSettings(unlabelled=1.0), np.random.default_rng(0)
+    )
+    assert len(np.unique(scores)) == 1

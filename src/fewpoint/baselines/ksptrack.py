@@ -127,6 +127,7 @@ def bag_trees(features: np.ndarray, positive: np.ndarray, trees: int, rng: np.ra
     """
     from sklearn.tree import DecisionTreeClassifier
 
+    features = np.ascontiguousarray(features, np.float32)  # what a tree takes unchecked
     known, unlabelled = np.flatnonzero(positive), np.flatnonzero(~positive)
     votes = np.zeros(len(features))
     if len(unlabelled) == 0:
@@ -135,7 +136,7 @@ def bag_trees(features: np.ndarray, positive: np.ndarray, trees: int, rng: np.ra
         drawn = rng.choice(unlabelled, len(known))
         chosen = np.concatenate([known, drawn])
         tree = DecisionTreeClassifier(max_features="sqrt", random_state=int(rng.integers(2**31)))
-        votes += tree.fit(features[chosen], positive[chosen]).predict(features)
+        votes += tree.fit(features[chosen], positive[chosen]).predict(features, check_input=False)
     return np.where(positive, 1.0, votes / trees)
 
 

@@ -44,7 +44,10 @@ def build_oracle(
 
 
 def take_best(frame: int, answer: Answer, bound: AreaBound, *, truth: np.ndarray) -> np.ndarray:
-    """The candidate of the largest F1 against the frame's truth; no more can be had of the network's masks."""
+    """The candidate of the largest F1 against the frame's truth.
+
+    No more can be had of a frame; over all pixels of a sequence another choice may score a little more.
+    """
     scores = [score_masks(mask[np.newaxis] >= 0, truth[frame : frame + 1]).pooled.f1 for mask in answer.candidates]
     return answer.candidates[int(np.argmax(scores))]
 

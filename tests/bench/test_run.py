@@ -194,6 +194,14 @@ def test_each_file_of_points_reaches_the_method(dataset):
     assert 0 < fifth < 0.5 * every
 
 
+def test_clicks_in_the_middle_of_the_truth_need_no_file(dataset):
+    """Discs round the middle hold less of what is not the object than those round clicks anywhere in it."""
+    run(dataset, 'points = ["2dlocs", "centre"]\nsequences = ["ball/first"]', suite_methods=("half-disc",))
+    anywhere, middle = read_results(dataset)
+    assert (anywhere["points"], middle["points"]) == ("2dlocs", "centre")
+    assert float(middle["precision"]) > float(anywhere["precision"])
+
+
 def write_variants(before: str, **variants: Settings) -> str:
     """A suite's text: what stands before its variants, and these."""
     lines = [before]

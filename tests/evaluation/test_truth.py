@@ -5,7 +5,7 @@ import pytest
 
 from fewpoint.core import AreaBound
 from fewpoint.errors import InputError
-from fewpoint.evaluation.truth import largest_box, paper_bound, true_shares
+from fewpoint.evaluation.truth import click_middles, largest_box, paper_bound, true_shares
 
 
 @pytest.fixture
@@ -55,3 +55,17 @@ def test_a_truth_without_object_is_refused(ask):
 def test_a_truth_that_is_not_bool_is_refused():
     with pytest.raises(InputError, match="uint8"):
         true_shares(np.zeros((2, 4, 4), np.uint8))
+
+
+def test_clicks_are_farthest_from_the_edge_of_the_object_and_of_the_frame(truth):
+    """Frame 1 has 2 x 3 pixels, all at the edge; of the half of frame 2 two rows are as far from its edge as can be."""
+    frames, rows, columns = click_middles(truth).coordinates.T
+    assert frames.tolist() == [1, 2]
+    assert truth[1, rows[0], columns[0]]
+    assert rows[1] in (4, 5)
+    assert 4 <= columns[1] <= 15
+
+
+def test_clicks_in_the_middle_of_nothing_are_refused(truth):
+    with pytest.raises(InputError, match="at least one frame"):
+        click_middles(np.zeros_like(truth))

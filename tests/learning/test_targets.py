@@ -327,6 +327,21 @@ def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):
     assert ends(1.0) < 0.5 * ends(0.0)
 
 
+def test_unseen_clicks_make_the_object_smaller_unless_all_lie_in_its_middle(samples):
+    """A square of four blocks of sixteen; unseen clicks tell of one block."""
+    likely = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 9: 0.7, 10: 0.6}))[:1].expand(20, 16, 16)
+
+    def marked(places: list[tuple[int, int]]) -> float:
+        points = PointSet.from_rows([(frame, *places[frame % len(places)]) for frame in range(20)])
+        settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, unseen=1.0)
+        clues = Clues(points, points, unseen_share=0.998 / 16)
+        targets = make_targets(likely, samples(20, points), clues, AreaBound(0.3), settings)
+        return float((targets.probability >= 0.5).float().mean())
+
+    assert marked([(4, 4), (7, 5), (5, 7), (6, 4)]) == pytest.approx(1 / 16)
+    assert marked([(7, 7)]) == pytest.approx(4 / 16)
+
+
 def test_where_no_point_came_though_one_is_near_the_middle_of_a_clear_part_stands_in(samples):
     points = PointSet.from_rows([(0, 5, 6), (2, 5, 6)])
     outlined = np.zeros((6, 16, 16), bool)

@@ -15,6 +15,7 @@ import numpy as np
 from fewpoint.bench.cells import Cell
 from fewpoint.bench.folder import BenchFolder
 from fewpoint.bench.methods import find_settings
+from fewpoint.bench.protocols import take_points
 from fewpoint.bench.records import Course, Record, read_record
 from fewpoint.bench.results import Row
 from fewpoint.bench.tables import collect_by_type, mean_over_types
@@ -23,7 +24,6 @@ from fewpoint.evaluation.truth import true_shares
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
-from fewpoint.io.points import read_points
 from fewpoint.report.figures import BLUE, GREEN, ORANGE, RED
 from fewpoint.report.tiles import draw_tile, render_frame, render_probability
 from fewpoint.superpixels.intensity import window_of
@@ -60,9 +60,8 @@ class Case:
 
     @classmethod
     def read(cls, cell: Cell) -> "Case":
-        sequence = read_sequence(cell.sequence.input)
-        points = read_points(cell.sequence.find_points(cell.points), sequence)
-        return cls(sequence, points, read_masks(cell.sequence.truth))
+        sequence, truth = read_sequence(cell.sequence.input), read_masks(cell.sequence.truth)
+        return cls(sequence, take_points(cell.sequence.find_points(cell.points), sequence, truth), truth)
 
     def draw(self, frame: int, region: np.ndarray) -> np.ndarray:
         """A frame with the contours of a region and of the truth, and with the clicks."""

@@ -1,19 +1,24 @@
-"""What a method is told about the object's largest share of a frame.
+"""What a method is told about the object's largest share of a frame, and clicks that need no file.
 
 eta        the paper's: 1.4 x the true maximum; eta-1.6 is 1.6 x
 box        a person's: the box round the object where it is largest, enlarged by 10 %
 none       nothing; the method estimates or assumes a bound
+
+centre     points: a click a frame in the very middle of the object, see click_middles
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import AreaBound
+from fewpoint.core import AreaBound, ImageSequence, PointSet
 from fewpoint.errors import SettingsError
-from fewpoint.evaluation.truth import largest_box, paper_bound
+from fewpoint.evaluation.truth import click_middles, largest_box, paper_bound
+from fewpoint.io.points import read_points
 
 PAPER_ETA = 1.4
+CENTRE = "centre"
 
 
 def check_protocol(protocol: str) -> None:
@@ -29,6 +34,11 @@ def give_bound(protocol: str, truth: np.ndarray) -> AreaBound | None:
     if protocol == "box":
         return AreaBound.from_box(largest_box(truth)[1:], truth.shape[1:])
     return paper_bound(truth, parse_eta(protocol))
+
+
+def take_points(path: str | Path | None, sequence: ImageSequence, truth: np.ndarray) -> PointSet:
+    """The points of a file, or without one clicks in the middle of (T, H, W) bool truth."""
+    return read_points(path, sequence) if path else click_middles(truth)
 
 
 def parse_eta(protocol: str) -> float:

@@ -90,7 +90,7 @@ def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
     order = CellOrder(
         input=str(cell.sequence.input),
         truth=str(cell.sequence.truth),
-        points=str(cell.sequence.find_points(cell.points)),
+        points=str(cell.sequence.find_points(cell.points) or ""),
         method=cell.method,
         changes=[list(change) for change in cell.variant.changes],
         bound=cell.bound,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from fewpoint.bench.protocols import CENTRE
 from fewpoint.errors import InputError
 from fewpoint.io.images import FRAMES_FOLDER
 from fewpoint.io.masks import TRUTH_FOLDER
@@ -50,8 +51,9 @@ class DatasetSequence:
         """The points it is run with: all that a suite asks for."""
         return asked
 
-    def find_points(self, name: str) -> Path:
-        return self.folder / f"{name}.csv"
+    def find_points(self, name: str) -> Path | None:
+        """The file of these points; None for those that are made of the truth."""
+        return None if name == CENTRE else self.folder / f"{name}.csv"
 
     @cached_property
     def fingerprint(self) -> str:

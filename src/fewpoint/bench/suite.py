@@ -30,7 +30,8 @@ class Variant:
 class Suite:
     """Methods x sequences x seeds x variants x points x bounds.
 
-    points: files beside a sequence's frames, without .csv; a single sequence has its own. bounds: see protocols.
+    points: files beside a sequence's frames, without .csv, or centre; a single sequence has its own. For bounds and
+    centre see protocols.
     """
 
     name: str

@@ -11,7 +11,7 @@ from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
 from fewpoint.bench.methods import Changes, build_method, find_settings, has_setting, runs_pipeline
 from fewpoint.bench.oracles import ORACLES, build_oracle
-from fewpoint.bench.protocols import give_bound
+from fewpoint.bench.protocols import give_bound, take_points
 from fewpoint.bench.records import RECORD_FILE, Course, Record, write_record
 from fewpoint.bench.results import Measurement
 from fewpoint.core import ImageSequence, Listener, PointSet, Segmentation, Segmenter, SuperpixelMap
@@ -20,7 +20,6 @@ from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
-from fewpoint.io.points import read_points
 from fewpoint.pipeline.config import override
 from fewpoint.report.health import measure_health
 
@@ -32,7 +31,8 @@ RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
 class CellOrder:
     """Run a method and leave its result and montage in the folder `out`.
 
-    input, truth, points: paths that are read. changes: pairs of a setting and its value.
+    input, truth, points: paths that are read; without points they are made of the truth, in its middle.
+    changes: pairs of a setting and its value.
     """
 
     input: str
@@ -115,8 +115,8 @@ def measure_ceiling(order: CeilingOrder) -> None:
 
 
 def _read_case(order: CellOrder) -> Case:
-    sequence = read_sequence(order.input)
-    return Case(sequence, read_points(order.points, sequence), read_masks(order.truth))
+    sequence, truth = read_sequence(order.input), read_masks(order.truth)
+    return Case(sequence, take_points(order.points, sequence, truth), truth)
 
 
 def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:

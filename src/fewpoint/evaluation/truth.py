@@ -1,8 +1,9 @@
-"""What only the truth can tell: shares, the paper's bound, the box a person would draw."""
+"""What only the truth can tell: shares, the paper's bound, the box a person would draw, clicks in the middle."""
 
 import numpy as np
+from scipy import ndimage
 
-from fewpoint.core import AreaBound
+from fewpoint.core import AreaBound, PointSet
 from fewpoint.errors import InputError
 
 LARGEST_BOUND = 0.99
@@ -41,6 +42,23 @@ def largest_box(truth: np.ndarray, enlarge: float = 0.1) -> tuple[int, int, int,
     rows, columns = truth[frame].any(axis=1), truth[frame].any(axis=0)
     (y0, y1), (x0, x1) = (_widen(np.flatnonzero(line), enlarge, len(line)) for line in (rows, columns))
     return frame, y0, x0, y1, x1
+
+
+def click_middles(truth: np.ndarray) -> PointSet:
+    """A click a frame where the object is, on its pixel farthest from its edge; the edge of the frame is one, too.
+
+    >>> truth = np.zeros((2, 7, 7), bool)
+    >>> truth[1, 1:6, 2:5] = True
+    >>> click_middles(truth).coordinates.tolist()
+    [[1, 2, 3]]
+    """
+    _largest_share(truth)
+    rows = []
+    for frame in np.flatnonzero(truth.any(axis=(1, 2))).tolist():
+        depths = ndimage.distance_transform_edt(np.pad(truth[frame], 1))[1:-1, 1:-1]
+        row, column = np.unravel_index(depths.argmax(), depths.shape)
+        rows.append((frame, int(row), int(column)))
+    return PointSet.from_rows(rows)
 
 
 def _largest_share(truth: np.ndarray) -> float:

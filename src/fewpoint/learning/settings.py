@@ -137,7 +137,8 @@ class RefinementSettings:
     of the mean of all of them. sparse_rounds: the same where most frames between clicks have none, if it is more.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
     unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
-    prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out.
+    prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out. Of clicks
+    in the very middle of what is marked neither this nor `profile` asks the size.
     nearness: how much the distance to a click counts. floor: share of the nearness prior that lies evenly over the
     frame, for long objects and those of several parts. profile: how much the distances between clicks bend the share
     of each frame. doubt: factor on the probability of what hangs together with no click.

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from fewpoint.core import AreaBound, PointSet
 from fewpoint.learning.clicks import is_sparse, size_profile, usual_gap
+from fewpoint.learning.depths import trust_in_spread
 from fewpoint.learning.outlines import find_outlined, innermost
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
@@ -65,6 +66,7 @@ def make_targets(
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
     taper = _fit_taper(probabilities, samples, clues.points, settings)
+    settings = _heed_spread(settings, probabilities, samples, clues.points)
     if settings.outlines:
         outlined = _find_outlined(probabilities, samples, bound)
         clues = replace(clues, carried=stand_in(outlined, samples, clues))
@@ -178,13 +180,14 @@ def hangs_together(probabilities: Tensor, points: PointSet, samples: SampleSet) 
 
     likely = (probabilities >= 0.5).cpu().numpy()
     components, _ = ndimage.label(likely, np.ones((3, 3, 3)))
-    frames, *place = points.coordinates.T
-    rows, columns = (
-        axis * small // large for axis, small, large in zip(place, samples.size.reduced, samples.size.full, strict=True)
-    )
-    clicked = np.unique(components[frames, rows, columns])
+    clicked = np.unique(components[tuple(locate(points, samples).T)])
     kept = np.isin(components, clicked[clicked > 0])
     return torch.from_numpy(kept | ~likely if kept.any() else np.ones_like(likely)).to(probabilities.device)
+
+
+def locate(points: PointSet, samples: SampleSet) -> np.ndarray:
+    """(N, 3) frame, row and column of the points at the working size."""
+    return points.coordinates * (1, *samples.size.reduced) // (1, *samples.size.full)
 
 
 def spread(regions: Tensor, samples: SampleSet) -> Tensor:
@@ -236,6 +239,14 @@ def _fit_taper(probabilities: Tensor, samples: SampleSet, points: PointSet, sett
     sure = (samples.areas * pool_regions_of(probabilities, samples).square()).sum(1).clamp(min=LEAST**2)
     taper = find_taper(sure.cpu().double().numpy(), points)
     return replace(taper, trust=min(1.0, settings.taper * taper.trust))
+
+
+def _heed_spread(
+    settings: RefinementSettings, probabilities: Tensor, samples: SampleSet, points: PointSet
+) -> RefinementSettings:
+    """Settings by which clicks tell of the object's size only as far as they are spread over it."""
+    trust = trust_in_spread((probabilities >= 0.5).cpu().numpy(), locate(points, samples))
+    return replace(settings, unseen=trust * settings.unseen, profile=trust * settings.profile)
 
 
 def _find_outlined(probabilities: Tensor, samples: SampleSet, bound: AreaBound) -> np.ndarray:

@@ -46,8 +46,9 @@ def test_the_estimate_by_hand():
     assert estimate_seconds(settings, PACE) == pytest.approx(2 * first + later + 2 * 3.0)
 
 
-def test_the_estimate_of_the_paper_counts_a_look_an_epoch():
-    assert estimate_seconds(PAPER, PACE) == pytest.approx(250 * 0.4 + 250 + 1 + 3)
+def test_the_estimate_of_the_paper_counts_a_look_an_epoch_of_its_estimation_and_else_every_fourth():
+    looks = 49 // 4 + 100 + 99 // 4
+    assert estimate_seconds(PAPER, PACE) == pytest.approx(250 * 0.4 + looks + 1 + 3)
 
 
 @pytest.mark.parametrize("settings", [PAPER, ACCURATE, FAST])

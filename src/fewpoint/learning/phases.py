@@ -55,10 +55,9 @@ class Schedule:
     def observes(self, phase: str, epoch: int) -> bool:
         """Whether the network is looked at after an epoch of a phase, counted from 1.
 
-        With an estimation after every epoch, without one after every fourth and the last of a phase.
+        After every epoch of the estimation, else after every fourth and the last of a phase.
         """
-        last = epoch == self.epochs_of(phase)
-        return self.phases.estimation_epochs > 0 or last or epoch % OBSERVED_EVERY == 0
+        return phase == ESTIMATION or epoch == self.epochs_of(phase) or epoch % OBSERVED_EVERY == 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,8 +173,7 @@ def estimate_seconds(settings: Settings, pace: Pace) -> float:
     refinement, phases = settings.refinement, settings.phases
     passes = _passes(settings.training)
     first = phases.warmup_epochs + phases.estimation_epochs + phases.final_epochs
-    often = phases.estimation_epochs > 0
-    looks = phases.warmup_epochs + phases.final_epochs + passes * phases.estimation_epochs if often else _looks(first)
+    looks = _looks(phases.warmup_epochs) + passes * phases.estimation_epochs + _looks(phases.final_epochs)
     later = refinement.round_epochs
     # The look after its last epoch is a network's prediction.
     later_step = pace.later_step(refinement.round_networks)
@@ -265,7 +264,7 @@ def _passes(training: TrainingSettings) -> int:
 
 
 def _looks(epochs: int) -> int:
-    """How often a network without an estimation is looked at before its last epoch."""
+    """How often a network is looked at before the last of these epochs, where nothing depends on it."""
     return max(0, epochs - 1) // OBSERVED_EVERY
 
 

@@ -25,11 +25,11 @@ def make_sequence(n_frames: int = 5, size: tuple[int, int] = (40, 48), channels:
     return ImageSequence.from_array(noise.astype(np.uint8))
 
 
-def make_history(n_epochs: int, n_frames: int, **values: float) -> PriorHistory:
+def make_history(n_epochs: int, n_frames: int, **values: float | str) -> PriorHistory:
     """Epochs in three equal phases; values replace those of every record."""
     plain = EpochRecord(0, "", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
     records = tuple(
-        replace(plain, epoch=epoch, phase=PHASES[3 * (epoch - 1) // n_epochs], **values)
+        replace(plain, **{"epoch": epoch, "phase": PHASES[3 * (epoch - 1) // n_epochs], **values})
         for epoch in range(1, n_epochs + 1)
     )
     shares = np.random.default_rng(1).uniform(0, 0.3, (3, n_epochs, n_frames)).astype(np.float32)

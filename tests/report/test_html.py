@@ -12,7 +12,8 @@ from fewpoint.report import ReportContent, StoppingRule, render_report
 from fewpoint.report.health import WORDS, measure_health
 from fewpoint.report.html import list_health, summarise
 
-SECTIONS = ("summary", "montage", "frames", "priors", "stopping", "training", "timings", "settings")
+SECTIONS = ("summary", "montage", "frames", "training", "timings", "settings")
+ESTIMATION = ("priors", "stopping")
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
@@ -88,6 +89,15 @@ def test_every_section_is_there_and_every_element_closed(content, shape):
     identifiers = outline.values("id")
     assert set(SECTIONS) <= set(identifiers) and len(identifiers) == len(set(identifiers))
     assert set(outline.values("href")) <= {f"#{identifier}" for identifier in identifiers}
+
+
+def test_curves_of_the_priors_are_there_only_where_some_were_estimated(content, history):
+    base = content(n_epochs=6)
+    assert set(ESTIMATION) <= set(Outline(render_report(base)).values("id"))
+    warm = replace(base.segmentation, history=history(6, 5, phase="warm-up"))
+    page = Outline(render_report(replace(base, segmentation=warm)))
+    assert not set(ESTIMATION) & set(page.values("id"))
+    assert not {f"#{name}" for name in ESTIMATION} & set(page.values("href"))
 
 
 def test_hostile_texts_are_shown_not_run(content):

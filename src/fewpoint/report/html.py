@@ -159,16 +159,15 @@ def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...
 
 
 def _draw_figures(content: ReportContent) -> dict[str, Any]:
-    """The curves as markup; those of training only where there was any."""
+    """The curves as markup; those of training only where there was any, of the priors where any was estimated."""
     segmentation = content.segmentation
-    figures = {
-        "shares": draw_mask_shares(segmentation, content.points),
-        "priors": draw_prior_curves(segmentation),
-    }
-    if len(segmentation.history):
-        bound = segmentation.bound.fraction
-        figures["stopping"] = draw_stopping_curves(segmentation.history, bound, content.stopping)
-        figures["training"] = draw_training_curves(segmentation.history)
+    history = segmentation.history
+    figures = {"shares": draw_mask_shares(segmentation, content.points)}
+    if any(record.phase == "estimation" for record in history.records):
+        figures["priors"] = draw_prior_curves(segmentation)
+        figures["stopping"] = draw_stopping_curves(history, segmentation.bound.fraction, content.stopping)
+    if len(history):
+        figures["training"] = draw_training_curves(history)
     return {name: _embed_svg(svg) for name, svg in figures.items()}
 
 

@@ -1,5 +1,6 @@
 """What tests of the command line share: a call, what came of it, and a small phantom to call it on."""
 
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,6 +26,14 @@ def launch(*arguments: object, **options: object) -> Outcome:
     command = [*COMMAND, *map(str, arguments)]
     done = subprocess.run(command, text=True, capture_output=True, timeout=180, check=False, **options)
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def start(*arguments: object) -> subprocess.Popen:
+    """A command that is not waited for; Ctrl-C reaches it also where the tests run in a shell's background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # it would be handed down
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 from bench.datasets import Dataset
 from cli.test_commands import WITHOUT_TORCH
-from commands import COMMAND
+from commands import start
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_help_does_not_import_torch():
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(dataset, call):
     out = dataset.folder / "out"
     command = ["bench", str(dataset.write_suite()), "--out", str(out)]
-    process = subprocess.Popen([*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start(*command)
     deadline = time.monotonic() + 120
     while not list(out.glob("cells/*/result.json")):
         assert process.poll() is None and time.monotonic() < deadline

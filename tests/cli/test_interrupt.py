@@ -4,13 +4,13 @@ import signal
 import subprocess
 import time
 
-from commands import COMMAND, Case
+from commands import Case, start
 from fewpoint.io.atomic import read_json
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(case, call):
     command = case.segment("--set", "phases.final_epochs=60")
-    with start(command, case) as process:
+    with start_training(command, case) as process:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
@@ -26,9 +26,9 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(case, call):
     assert len(list((case.out / "masks").glob("*.png"))) == 6
 
 
-def start(arguments: list[str], case: Case) -> subprocess.Popen:
+def start_training(arguments: list[str], case: Case) -> subprocess.Popen:
     """The command in a process of its own, in mid-training."""
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start(*arguments)
     deadline = time.monotonic() + 120
     while not (case.out / "stages" / "checkpoint.pt").exists():
         assert process.poll() is None, process.stderr.read()

@@ -94,6 +94,8 @@ def test_every_section_is_there_and_every_element_closed(content, shape):
 def test_curves_of_the_priors_are_there_only_where_some_were_estimated(content, history):
     base = content(n_epochs=6)
     assert set(ESTIMATION) <= set(Outline(render_report(base)).values("id"))
+    second = replace(base.segmentation, history=history(6, 5, phase="estimation, network 2"))
+    assert set(ESTIMATION) <= set(Outline(render_report(replace(base, segmentation=second))).values("id"))
     warm = replace(base.segmentation, history=history(6, 5, phase="warm-up"))
     page = Outline(render_report(replace(base, segmentation=warm)))
     assert not set(ESTIMATION) & set(page.values("id"))

@@ -163,7 +163,7 @@ def _draw_figures(content: ReportContent) -> dict[str, Any]:
     segmentation = content.segmentation
     history = segmentation.history
     figures = {"shares": draw_mask_shares(segmentation, content.points)}
-    if any(record.phase == "estimation" for record in history.records):
+    if any(record.phase.startswith("estimation") for record in history.records):  # "estimation, network 2" too
         figures["priors"] = draw_prior_curves(segmentation)
         figures["stopping"] = draw_stopping_curves(history, segmentation.bound.fraction, content.stopping)
     if len(history):

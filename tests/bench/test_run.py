@@ -241,7 +241,7 @@ def test_epochs_are_scored_as_they_went(dataset):
         scores[event.epoch] = score_masks(masks, truth).pooled.f1
         errors[event.epoch] = prior_error(event.priors, truth)
     best = int(row["best_epoch"])
-    assert len(scores) > 10 and len(set(scores.values())) > 5
+    assert len(scores) > 7 and len(set(scores.values())) > 5
     assert float(row["best_f1"]) == scores[best] == max(scores.values())
     assert float(row["best_prior_mae"]) == pytest.approx(errors[best], rel=1e-12)
     assert float(row["stop_f1"]) == scores[int(row["stop_epoch"])]

@@ -1,7 +1,6 @@
 """What only the truth can tell: shares, the paper's bound, the box a person would draw, clicks in the middle."""
 
 import numpy as np
-from scipy import ndimage
 
 from fewpoint.core import AreaBound, PointSet
 from fewpoint.errors import InputError
@@ -52,6 +51,8 @@ def click_middles(truth: np.ndarray) -> PointSet:
     >>> click_middles(truth).coordinates.tolist()
     [[1, 2, 3]]
     """
+    from scipy import ndimage
+
     _largest_share(truth)
     rows = []
     for frame in np.flatnonzero(truth.any(axis=(1, 2))).tolist():

@@ -22,8 +22,8 @@ class BatchNorm(nn.BatchNorm2d):
         self.activate = activate
 
     def forward(self, features: Tensor) -> Tensor:
-        large = self.training and features.is_cuda and features.numel() >= LEAST
-        kernels = find_kernels() if large else None
+        learns = self.training and torch.is_grad_enabled()  # statistics alone are measured without gradients
+        kernels = find_kernels() if learns and features.is_cuda and features.numel() >= LEAST else None
         if kernels is None or not kernels.suits(features):
             return _activate(super().forward(features), self.activate)
         affine, running = (self.weight, self.bias), (self.running_mean, self.running_var)

@@ -8,6 +8,7 @@ from torch import nn
 
 from fewpoint.models import norms
 from fewpoint.models.norms import make_norm
+from fewpoint.models.settings import NetworkSettings
 
 
 def make_batch(seed: int = 0) -> torch.Tensor:
@@ -17,7 +18,7 @@ def make_batch(seed: int = 0) -> torch.Tensor:
 
 @pytest.mark.parametrize("activate", [True, False])
 def test_a_batch_norm_is_torchs_followed_by_a_relu_if_asked_for(activate):
-    ours, theirs = make_norm("batch", 12, activate), nn.BatchNorm2d(12)
+    ours, theirs = make_norm(NetworkSettings(), 12, activate), nn.BatchNorm2d(12)
     for training in (True, False):
         expected = theirs.train(training)(make_batch())
         expected = torch.relu(expected) if activate else expected
@@ -29,11 +30,11 @@ def test_a_batch_norm_is_torchs_followed_by_a_relu_if_asked_for(activate):
 def test_a_group_norm_is_torchs_followed_by_a_relu_if_asked_for(activate):
     normalised = nn.GroupNorm(1, 12)(make_batch())
     expected = torch.relu(normalised) if activate else normalised
-    torch.testing.assert_close(make_norm("group", 12, activate)(make_batch()), expected)
+    torch.testing.assert_close(make_norm(NetworkSettings(norm="group"), 12, activate)(make_batch()), expected)
 
 
 def test_group_norm_fits_every_number_of_channels_in_groups_of_eight_or_more():
-    made = {channels: make_norm("group", channels, activate=True) for channels in range(1, 200)}
+    made = {channels: make_norm(NetworkSettings(norm="group"), channels, activate=True) for channels in range(1, 200)}
     assert all(channels % norm.num_groups == 0 for channels, norm in made.items())
     assert all(channels / norm.num_groups >= min(channels, 8) for channels, norm in made.items())
     assert made[64].num_groups == 8
@@ -42,7 +43,7 @@ def test_group_norm_fits_every_number_of_channels_in_groups_of_eight_or_more():
 def test_weights_of_a_torch_batch_norm_fit():
     theirs = nn.BatchNorm2d(12)
     theirs(make_batch())
-    ours = make_norm("batch", 12, activate=False)
+    ours = make_norm(NetworkSettings(), 12, activate=False)
     ours.load_state_dict(copy.deepcopy(theirs.state_dict()))
     assert torch.equal(ours.eval()(make_batch(1)), theirs.eval()(make_batch(1)))
 

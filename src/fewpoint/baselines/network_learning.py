@@ -24,7 +24,7 @@ from fewpoint.core import (
 )
 from fewpoint.learning.devices import choose_device, cpu_threads
 from fewpoint.learning.objectives import Objective
-from fewpoint.learning.phases import Observation, observe
+from fewpoint.learning.phases import OBSERVED_EVERY, Observation, observe
 from fewpoint.learning.prediction import predict_logits
 from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.training import Recipe, StepMeans, Trainer
@@ -102,20 +102,28 @@ def run_stages(trainer: Trainer, assignment: Assignment, listener: Listener) -> 
     priors, records, rows = assignment.stages[0].priors, [], []
     for stage in assignment.stages:
         priors = priors if stage.priors is None else stage.priors
-        for _ in range(stage.epochs):
+        for epoch in range(1, stage.epochs + 1):
             used = np.where(absent, 0.0, priors)
             means = trainer.run_epoch(torch.from_numpy(used).float(), [stage.rate] * trainer.steps_per_epoch)
-            seen = observe(trainer, 1.0, exact=stage.update is not None or len(records) + 1 == total)
+            seen = _look(trainer, stage, epoch, last=len(records) + 1 == total)
             records.append(_describe_epoch(len(records) + 1, stage.phase, used, means, seen))
             rows.append((used, seen.observed, seen.share))
             shown = seen.share
             if stage.update is not None:
                 shown = priors = stage.update(priors, seen.observed[~absent])
-            listener(EpochPredicted(len(records), seen.probabilities, np.where(absent, 0.0, shown)))
+            if seen.probabilities is not None:
+                listener(EpochPredicted(len(records), seen.probabilities, np.where(absent, 0.0, shown)))
             listener(EpochFinished(records[-1], total))
     if not rows:
         return PriorHistory.empty(len(absent))
     return PriorHistory(tuple(records), *(np.array(column, np.float32) for column in zip(*rows, strict=True)))
+
+
+def _look(trainer: Trainer, stage: Stage, epoch: int, *, last: bool) -> Observation:
+    """What the network says after an epoch of a stage, as seldom as Schedule.observes where nothing depends on it."""
+    if stage.update is None and not last and epoch != stage.epochs and epoch % OBSERVED_EVERY:
+        return Observation.none(trainer.samples.n_frames)
+    return observe(trainer, 1.0, exact=stage.update is not None or last)
 
 
 def predict_maps(trainer: Trainer) -> ProbabilityMaps:

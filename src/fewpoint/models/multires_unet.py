@@ -15,9 +15,11 @@ BLOCK_SHARES = (0.167, 0.333, 0.5)
 class ConvUnit(nn.Sequential):
     """Convolution, normalisation and, unless it closes a shortcut, a ReLU."""
 
-    def __init__(self, inputs: int, outputs: int, kernel: int, norm: str, activate: bool = True) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, kernel: int, settings: NetworkSettings, activate: bool = True
+    ) -> None:
         convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        super().__init__(convolution, make_norm(norm, outputs, activate))
+        super().__init__(convolution, make_norm(settings, outputs, activate))
 
 
 class MultiResBlock(nn.Module):
@@ -27,10 +29,10 @@ class MultiResBlock(nn.Module):
         super().__init__()
         widths = block_widths(width, settings)
         chain = zip((inputs, *widths[:-1]), widths, strict=True)
-        self.chain = nn.ModuleList(ConvUnit(before, after, 3, settings.norm) for before, after in chain)
+        self.chain = nn.ModuleList(ConvUnit(before, after, 3, settings) for before, after in chain)
         self.outputs = sum(widths)
-        self.shortcut = ConvUnit(inputs, self.outputs, 1, settings.norm, activate=False)
-        self.norm = make_norm(settings.norm, self.outputs, activate=True)
+        self.shortcut = ConvUnit(inputs, self.outputs, 1, settings, activate=False)
+        self.norm = make_norm(settings, self.outputs, activate=True)
 
     def forward(self, features: Tensor) -> Tensor:
         scales = []
@@ -44,12 +46,12 @@ class MultiResBlock(nn.Module):
 class ResidualPath(nn.Module):
     """A skip connection: 3x3 convolutions, each with a 1x1 shortcut; longer where encoder and decoder differ more."""
 
-    def __init__(self, inputs: int, outputs: int, length: int, norm: str) -> None:
+    def __init__(self, inputs: int, outputs: int, length: int, settings: NetworkSettings) -> None:
         super().__init__()
         channels = [inputs] + [outputs] * length
         pairs = list(pairwise(channels))
-        self.units = nn.ModuleList(ConvUnit(before, after, 3, norm) for before, after in pairs)
-        self.shortcuts = nn.ModuleList(ConvUnit(before, after, 1, norm, activate=False) for before, after in pairs)
+        self.units = nn.ModuleList(ConvUnit(before, after, 3, settings) for before, after in pairs)
+        self.shortcuts = nn.ModuleList(ConvUnit(before, after, 1, settings, activate=False) for before, after in pairs)
 
     def forward(self, features: Tensor) -> Tensor:
         for unit, shortcut in zip(self.units, self.shortcuts, strict=True):
@@ -76,7 +78,7 @@ class MultiResUNet(nn.Module):
         for level in reversed(range(settings.levels - 1)):
             width = round_width(widths[level], settings.multiple)
             length = min(settings.levels - 1 - level, settings.longest_path)
-            self.paths.append(ResidualPath(self.encoder[level].outputs, width, length, settings.norm))
+            self.paths.append(ResidualPath(self.encoder[level].outputs, width, length, settings))
             self.upsamplers.append(nn.ConvTranspose2d(inputs, width, 2, stride=2))
             block = MultiResBlock(2 * width, widths[level], settings)
             self.decoder.append(block)

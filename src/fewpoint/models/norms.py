@@ -7,23 +7,26 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-LEAST = 3 * 2**20  # entries of a batch from which on our kernels repay being compiled
+from fewpoint.models.settings import NetworkSettings
+
+WIDE = 32  # base width of a network that learns so long that our kernels repay being compiled
 
 
 class BatchNorm(nn.BatchNorm2d):
     """Batch norm, then a ReLU if asked for.
 
-    While training on CUDA large batches go through kernels of our own where Triton is installed. Those do not count
-    batches, which nothing reads.
+    fused: while training on CUDA, go through kernels of our own where Triton is installed. Those do not count batches,
+    which nothing reads.
     """
 
-    def __init__(self, channels: int, activate: bool) -> None:
+    def __init__(self, channels: int, activate: bool, fused: bool) -> None:
         super().__init__(channels)
         self.activate = activate
+        self.fused = fused
 
     def forward(self, features: Tensor) -> Tensor:
         learns = self.training and torch.is_grad_enabled()  # statistics alone are measured without gradients
-        kernels = find_kernels() if learns and features.is_cuda and features.numel() >= LEAST else None
+        kernels = find_kernels() if learns and features.is_cuda and self.fused else None
         if kernels is None or not kernels.suits(features):
             return _activate(super().forward(features), self.activate)
         affine, running = (self.weight, self.bias), (self.running_mean, self.running_var)
@@ -41,9 +44,11 @@ class GroupNorm(nn.GroupNorm):
         return _activate(super().forward(features), self.activate)
 
 
-def make_norm(name: str, channels: int, activate: bool) -> BatchNorm | GroupNorm:
-    """Normalisation by name, "batch" or "group"."""
-    return BatchNorm(channels, activate) if name == "batch" else GroupNorm(channels, activate)
+def make_norm(settings: NetworkSettings, channels: int, activate: bool) -> BatchNorm | GroupNorm:
+    """The normalisation that a network's settings ask for."""
+    if settings.norm == "group":
+        return GroupNorm(channels, activate)
+    return BatchNorm(channels, activate, fused=settings.base_width >= WIDE)
 
 
 @lru_cache

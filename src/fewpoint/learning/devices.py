@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Thread
 
 import torch
 
@@ -40,22 +39,6 @@ def free_cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(told)) if told.isdigit() and int(told) else cores
-
-
-def wake(device: torch.device) -> None:
-    """Let a GPU's libraries, which take seconds to load, do so in the background."""
-    if device.type == "cuda":
-        Thread(target=_try_out, args=(device,)).start()
-
-
-def _try_out(device: torch.device) -> None:
-    """Forward and backward through a small convolution, in the precision of training."""
-    frames = torch.zeros(2, 8, 32, 32, device=device).to(memory_format=torch.channels_last)
-    network = torch.nn.Sequential(torch.nn.Conv2d(8, 8, 3), torch.nn.BatchNorm2d(8)).to(
-        device, memory_format=torch.channels_last
-    )
-    with torch.autocast(device.type, torch.bfloat16):
-        network(frames).sum().backward()
 
 
 def describe_device(device: torch.device) -> str:

@@ -1,5 +1,6 @@
 """What the network says of every frame."""
 
+import math
 from itertools import pairwise
 
 import torch
@@ -10,6 +11,7 @@ from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
 
 PREDICTION_BATCH = 16
+PIXELS_AT_ONCE = 2**20  # of more frames than that, where they are small: a GPU waits for its orders otherwise
 MIRRORS = ((), (-2,), (-1,), (-2, -1))  # rows and columns are the last axes of frames and of logits
 LEAST_PROBABILITY = 1e-5
 WIDE = 8  # channels of the first convolution, from which on a CPU works faster with a plane a channel
@@ -27,21 +29,28 @@ def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSet
     run = run_mirrored if settings.mirrors else run_network
     pieces = [
         run(network, samples.standardise(samples.frames[start:end]), settings)[-new:]
-        for start, end, new in plan_batches(samples.n_frames)
+        for start, end, new in plan_batches(samples.n_frames, choose_batch(samples.frames))
     ]
     network.train()
     return torch.cat(pieces)
 
 
-def plan_batches(n_frames: int) -> list[tuple[int, int, int]]:
+def choose_batch(frames: Tensor) -> int:
+    """How many of the frames (T, C, h, w) are predicted at once: as few batches as may be, of much the same size."""
+    most = PREDICTION_BATCH
+    if frames.is_cuda:
+        most = max(most, PIXELS_AT_ONCE // (frames.shape[-2] * frames.shape[-1]))
+    return math.ceil(len(frames) / math.ceil(len(frames) / most))
+
+
+def plan_batches(n_frames: int, size: int) -> list[tuple[int, int, int]]:
     """The first frame of each batch, the one after its last, and how many at its end are in no batch before.
 
     All have the same size, as libraries prepare for each size anew: the last reaches back.
 
-    >>> plan_batches(40), plan_batches(3)
+    >>> plan_batches(40, 16), plan_batches(3, 3)
     ([(0, 16, 16), (16, 32, 16), (24, 40, 8)], [(0, 3, 3)])
     """
-    size = min(PREDICTION_BATCH, n_frames)
     ends = [*range(size, n_frames, size), n_frames]
     return [(end - size, end, end - before) for before, end in pairwise([0, *ends])]
 
@@ -81,7 +90,7 @@ def measure_statistics(network: nn.Module, samples: SampleSet, settings: Trainin
         norm.reset_running_stats()
     seen = 0
     network.train()
-    for frames in samples.frames.split(PREDICTION_BATCH):
+    for frames in samples.frames.split(choose_batch(samples.frames)):
         seen += len(frames)
         for norm in norms:
             norm.momentum = len(frames) / seen
@@ -97,5 +106,6 @@ def pool_probabilities(logits: Tensor, samples: SampleSet) -> Tensor:
 
 def pool_regions_of(values: Tensor, samples: SampleSet) -> Tensor:
     """(T, regions) mean of a (T, h, w) map over each superpixel, a few frames at a time."""
-    pairs = zip(values.split(PREDICTION_BATCH), samples.labels.split(PREDICTION_BATCH), strict=True)
+    size = choose_batch(samples.frames)
+    pairs = zip(values.split(size), samples.labels.split(size), strict=True)
     return torch.cat([pool_regions(part, labels, samples.regions) for part, labels in pairs])

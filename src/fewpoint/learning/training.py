@@ -116,6 +116,11 @@ class Trainer:
         for number in range(count):
             self._step(batches[number % len(batches)], 0.0)
 
+    def try_once(self) -> None:
+        """Take one step that is not recorded; for a trainer that is thrown away."""
+        self.network.train()
+        self._train_batch()
+
     def _record_step(self) -> None:
         """On a GPU, record the step that epochs replay."""
         if self._index.is_cuda and self._replay is None:

@@ -40,6 +40,7 @@ from fewpoint.pipeline.joint_members import JointLearnt, JointRounds
 from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors
 from fewpoint.pipeline.pace import Pace, refuse_hopeless, rehearse, settle_schedule
 from fewpoint.pipeline.task import Task
+from fewpoint.pipeline.waking import wake
 from fewpoint.superpixels.regions import labelled_regions, part_regions
 
 
@@ -77,12 +78,15 @@ def run_objects(
     settings = _adapt(task.settings, foci, focus)
     told = focus.tell(log.listener)
     insides = tuple(focus.narrow(replace(whole, settings=settings)) for whole in wholes)
-    refuse_hopeless(replace(insides[0], bound=focus.narrow_bound(bounds[0])), folder, log, device)
+    first = replace(insides[0], bound=focus.narrow_bound(bounds[0]))
+    refuse_hopeless(first, folder, log, device)
+    await_gpu = wake(first, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, told))
     told(SuperpixelsReady(superpixels))
     bounds = _settle_bounds(dict(zip(names, wholes, strict=True)), bounds, superpixels, focus, log)
     narrowed = zip(insides, map(focus.narrow_bound, bounds), strict=True)
     ground = _prepare(tuple(replace(inside, bound=bound) for inside, bound in narrowed), superpixels, device)
+    await_gpu()
     settings = settle_schedule(settings, task.time_limit_s, folder, log, lambda: _measure_pace(ground)).settings
     parts, notes = _run_inside(ground.with_settings(settings), folder, told, log)
     widened = (focus.widen(part, whole, bound) for part, whole, bound in zip(parts, wholes, bounds, strict=True))

@@ -29,7 +29,7 @@ from fewpoint.io.atomic import save_array, write_atomically, write_json
 from fewpoint.io.decoding import load_array
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import RunFolder, write_result
-from fewpoint.learning.devices import choose_device, cpu_threads, describe_device, wake
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
@@ -48,6 +48,7 @@ from fewpoint.pipeline.pace import Pace, measure_pace, refuse_hopeless, settle_s
 from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, examine, summarise, write_report
 from fewpoint.pipeline.task import Task
+from fewpoint.pipeline.waking import wake
 
 REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
@@ -154,7 +155,6 @@ def _shorten_warm(task: Task) -> Task:
 
 def _run_shortened(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     device = choose_device(task.device)
-    wake(device)
     log = StageLog(folder, listener)
     if len(task.points.object_names) > 1:
         done = Done(*_run_objects(task, folder, log, device))
@@ -189,7 +189,9 @@ def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device:
     bound = _first_bound(task)
     focus = _find_focus(task, bound)
     inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(log.listener)
-    refuse_hopeless(replace(inside, bound=focus.narrow_bound(bound)), folder, log, device)
+    bounded = replace(inside, bound=focus.narrow_bound(bound))
+    refuse_hopeless(bounded, folder, log, device)
+    await_gpu = wake(bounded, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:
@@ -199,6 +201,7 @@ def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device:
         check_bound(bound, superpixels, inside.points, focus.share)
     inside = replace(inside, bound=focus.narrow_bound(bound))
     ground = _prepare(inside, superpixels, device)
+    await_gpu()
 
     def measure() -> Pace:
         return measure_pace(inside, ground.samples, superpixels, ground.smoother)

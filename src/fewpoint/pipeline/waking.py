@@ -1,0 +1,55 @@
+"""A GPU's libraries, which take seconds to load, loaded in the background while the processor prepares the samples."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+
+import numpy as np
+import torch
+
+from fewpoint.learning.samples import SampleSet
+from fewpoint.pipeline import stages
+from fewpoint.pipeline.task import Task
+
+
+def wake(task: Task, device: torch.device) -> Callable[[], None]:
+    """Begin, on a GPU, and return what waits until it is done: nobody else may use the GPU while a step is recorded.
+
+    task: the one whose network is to learn, with its bound.
+    """
+    if device.type != "cuda":
+        return lambda: None
+    thread = Thread(target=_try_out, args=(task, device))
+    thread.start()
+    return thread.join
+
+
+def _try_out(task: Task, device: torch.device) -> None:
+    with suppress(Exception):  # whatever is wrong, the run itself will meet it and say so
+        take_empty_step(task, device)
+
+
+def take_empty_step(task: Task, device: torch.device) -> None:
+    """One training step and one prediction as they are to come, on frames without anything on them."""
+    learning = stages.prepare_learning(task, _empty_samples(task, device), seed=0)
+    learning.trainer.try_once()
+    learning.predict()
+
+
+def _empty_samples(task: Task, device: torch.device) -> SampleSet:
+    """A batch of black frames of the working size, each one region that is clicked on."""
+    size, batch, channels = stages.fit_size(task), task.settings.training.batch, task.sequence.shape[-1]
+    one = torch.ones(batch, 1, device=device)
+    return SampleSet(
+        frames=torch.zeros(batch, channels, *size.padded, device=device),
+        labels=torch.zeros(batch, *size.padded, dtype=torch.int64, device=device),
+        positive=one,
+        unlabelled=one,
+        areas=one,
+        clicked=one.bool(),
+        center=torch.zeros(channels, device=device),
+        scale=torch.ones(channels, device=device),
+        has_point=np.ones(batch, bool),
+        absent=np.zeros(batch, bool),
+        size=size,
+    )

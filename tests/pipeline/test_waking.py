@@ -1,0 +1,46 @@
+"""What is done on a GPU in the background before anything is learnt; a CPU can do it as well."""
+
+import pytest
+import torch
+
+from fewpoint.pipeline import waking
+from fewpoint.pipeline.config import PAPER, override_from_text
+from fewpoint.pipeline.waking import take_empty_step, wake
+from pipeline.tiny_runs import TINY, make_task
+
+CPU = torch.device("cpu")
+NARROW_PAPER = override_from_text(PAPER, ["network.base_width=2", "training.batch=2", "training.max_side=32"])
+
+
+@pytest.mark.parametrize("settings", [TINY, NARROW_PAPER])
+def test_the_step_is_that_of_the_task(settings, monkeypatch):
+    task, taken = make_task(settings), []
+    original = waking.stages.prepare_learning
+
+    def prepare(*given, **more):
+        taken.append(original(*given, **more))
+        return taken[-1]
+
+    monkeypatch.setattr(waking.stages, "prepare_learning", prepare)
+    take_empty_step(task, CPU)
+    trainer = taken[0].trainer
+    assert trainer.samples.frames.shape[-2:] == waking.stages.fit_size(task).padded
+    assert len(trainer.samples.frames) == settings.training.batch
+    assert any(parameter.grad is not None and parameter.grad.any() for parameter in trainer.network.parameters())
+
+
+def test_what_fails_in_the_background_fails_silently(monkeypatch):
+    asked = []
+
+    def fail(task, device):
+        asked.append(device)
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(waking, "take_empty_step", fail)
+    wake(make_task(TINY), torch.device("cuda"))()
+    assert asked == [torch.device("cuda")]
+
+
+def test_a_cpu_has_nothing_to_load(monkeypatch):
+    monkeypatch.setattr(waking, "take_empty_step", lambda *given: pytest.fail("the CPU was woken"))
+    wake(make_task(TINY), CPU)()

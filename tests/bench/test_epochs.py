@@ -36,3 +36,12 @@ def test_the_best_epoch_is_the_earliest_of_the_largest_f1_with_its_own_prior():
 def test_without_epochs_there_is_no_score():
     scores = listen()
     assert scores.find_best() == scores.at(0) == scores.at(1) == EpochScore(None, None, None)
+
+
+def test_epochs_are_shown_in_order_whatever_order_they_are_told_in_and_those_not_told_as_the_last_before():
+    """Two networks side by side tell every fourth epoch of theirs: 4 and 12, then 8 and 16."""
+    shown = listen(*((epoch, [epoch / 64, 0.5, 0.0], 0.5) for epoch in (4, 12, 8, 16))).show()
+    assert shown.epochs.tolist() == [4, 8, 12, 16]
+    assert [64 * shown.paint(epoch)[0, 0] for epoch in (4, 8, 12, 16)] == [4, 8, 12, 16]
+    assert [64 * shown.paint(epoch)[0, 0] for epoch in (7, 11, 99)] == [4, 8, 16]
+    assert shown.paint(4).shape == (1, 5)

@@ -18,7 +18,7 @@ def make_history() -> PriorHistory:
 
 def test_a_record_comes_back_as_it_was(tmp_path):
     masks = np.random.default_rng(0).random((2, 3, 5)) < 0.5
-    shown = Shown(1, np.array([[0, 1, 1]], np.int32), np.array([[0.25, 0.5]], np.float16))
+    shown = Shown(1, np.array([[0, 1, 1]], np.int32), np.array([1]), np.array([[0.25, 0.5]], np.float16))
     write_record(Record(masks, ~masks, Course.of(make_history(), [0.1, 0.2, None, 0.4]), shown), tmp_path / "r.npz")
     back = read_record(tmp_path / "r.npz")
     np.testing.assert_array_equal(back.masks, masks)

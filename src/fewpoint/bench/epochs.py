@@ -53,9 +53,11 @@ class EpochScores:
         return self._scores.get(epoch, EpochScore())
 
     def show(self) -> Shown | None:
-        """Every epoch's prediction on the frame where the object is largest; None where no epoch was told."""
+        """The predictions on the frame where the object is largest; None where no epoch was told."""
         if not self._shown:
             return None
         labels = self.superpixels.labels[self._frame]
         regions = int(labels.max()) + 1
-        return Shown(self._frame, labels, np.stack(self._shown)[:, :regions])
+        epochs = np.array(list(self._scores))
+        order = np.argsort(epochs)  # networks that learn side by side tell of theirs in turn
+        return Shown(self._frame, labels, epochs[order], np.stack(self._shown)[order, :regions])

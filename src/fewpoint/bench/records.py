@@ -49,15 +49,26 @@ class Course:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """One frame as learning saw it. labels: (H, W) its superpixels. probabilities: (E, regions) float16."""
+    """One frame as learning saw it.
+
+    labels: (H, W) its superpixels. epochs: (E,) ascending, those that were looked at, counted from 1. probabilities:
+    (E, regions) float16.
+    """
 
     frame: int
     labels: np.ndarray
+    epochs: np.ndarray
     probabilities: np.ndarray
 
     def paint(self, epoch: int) -> np.ndarray:
-        """(H, W) float32 probabilities after an epoch, counted from 1."""
-        return self.probabilities[epoch - 1][self.labels].astype(np.float32)
+        """(H, W) float32 probabilities after an epoch, or the last one before it that was looked at.
+
+        >>> shown = Shown(0, np.array([[0, 1]]), np.array([4, 8]), np.array([[0.1, 0.2], [0.3, 0.4]], np.float16))
+        >>> shown.paint(7).round(1).tolist() == shown.paint(4).round(1).tolist() != shown.paint(8).round(1).tolist()
+        True
+        """
+        looked = max(0, int(np.searchsorted(self.epochs, epoch, side="right")) - 1)
+        return self.probabilities[looked][self.labels].astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +101,8 @@ def read_record(path: Path) -> Record:
         course["selected"] = int(course["selected"])
         shown = None
         if "shown_frame" in stored:
-            shown = Shown(int(stored["shown_frame"]), stored["shown_labels"], stored["shown_probabilities"])
+            arrays = (stored[f"shown_{name}"] for name in ("labels", "epochs", "probabilities"))
+            shown = Shown(int(stored["shown_frame"]), *arrays)
         untracked = _unpack(stored["untracked"], shape) if "untracked" in stored else None
         return Record(_unpack(stored["masks"], shape), untracked, Course(**course), shown)
 

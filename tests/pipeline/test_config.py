@@ -69,7 +69,7 @@ def test_auto_is_accurate_on_cuda_and_fast_elsewhere():
 
 def test_fast_is_accurate_with_fewer_pixels_and_epochs_and_of_sparse_clicks_fewer_networks():
     accurate = as_table(preset("accurate"))
-    accurate["refinement"] |= {"round_epochs": 16, "sparse_networks": 1}
+    accurate["refinement"] |= {"round_epochs": 16}
     accurate["phases"] |= {"warmup_epochs": 16}
     accurate["training"] |= {"max_side": 128}
     assert as_table(preset("fast")) == accurate

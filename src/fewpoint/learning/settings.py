@@ -135,7 +135,6 @@ class RefinementSettings:
     networks: trained on the points, each with its own seed; their probabilities are averaged.
     rounds: how often new networks learn from the last ones' probabilities, put right by the clicks; the masks are made
     of the mean of all of them. sparse_rounds: the same where most frames between clicks have none, if it is more.
-    sparse_networks: there, so many times as many networks, from the points and of every round.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
     unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
     prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out. Of clicks
@@ -152,7 +151,6 @@ class RefinementSettings:
     networks: int = 1
     rounds: int = 0
     sparse_rounds: int = 0
-    sparse_networks: int = 1
     round_networks: int = 1
     round_epochs: int = 24
     round_rate: float = 1e-3
@@ -166,7 +164,7 @@ class RefinementSettings:
     sizes: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("networks", "sparse_networks", "round_networks", "round_epochs"):
+        for name in ("networks", "round_networks", "round_epochs"):
             require("refinement", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
         for name in ("rounds", "sparse_rounds"):
             require("refinement", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))

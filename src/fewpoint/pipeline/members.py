@@ -105,18 +105,11 @@ def is_kept(member: Member, settings: Settings) -> bool:
 
 
 def suit_clicks(settings: Settings, points: PointSet, n_frames: int) -> Settings:
-    """The settings with as many rounds and networks as the clicks need: more where they are sparse."""
+    """The settings with as many rounds as the clicks need: more where they are sparse."""
     refinement = settings.refinement
     if refinement.rounds == 0 or not is_sparse(points, n_frames):
         return settings
-    times = refinement.sparse_networks
-    more = replace(
-        refinement,
-        rounds=max(refinement.rounds, refinement.sparse_rounds),
-        networks=times * refinement.networks,
-        round_networks=times * refinement.round_networks,
-        sparse_networks=1,  # what suits stays as it is
-    )
+    more = replace(refinement, rounds=max(refinement.rounds, refinement.sparse_rounds))
     return replace(settings, refinement=more)
 
 

@@ -20,8 +20,8 @@ from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import RunFolder, load_result
+from fewpoint.pipeline import joint_members, stages
 from fewpoint.pipeline import run as run_module
-from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.objects import _adapt
@@ -80,6 +80,36 @@ def test_every_click_lies_in_its_own_objects_mask_and_masks_share_no_pixel(finis
         frames, rows, columns = task.points.of_object(name).coordinates.T
         assert result[name].masks[frames, rows, columns].all()
     assert not (result["left"].masks & result["right"].masks).any()
+
+
+def test_where_one_objects_clicks_are_sparse_a_second_round_is_averaged_with_the_first(monkeypatch):
+    settings, task, seen = override_from_text(SETTINGS, ["refinement.sparse_rounds=2"]), make_objects_task(), []
+    rows = [(0, 14, 12), (4, 14, 12), *((frame, 25, 35) for frame in range(5))]
+    points = PointSet.from_rows(rows, objects=["left"] * 2 + ["right"] * 5)
+    original = stages.enlarge_maps
+    monkeypatch.setattr(stages, "enlarge_maps", lambda members, own: (seen.append(members), original(members, own))[1])
+    result = run_task(replace(task, points=points, settings=settings))
+    for part in result.parts:
+        assert list(dict.fromkeys(record.phase for record in part.history.records))[-2:] == ["round 1", "round 2"]
+    assert [len(members) for members in seen] == [2, 2]
+    assert not any(np.array_equal(*members) for members in seen)
+    assert all(
+        record.phase != "round 2" for record in run_task(replace(task, settings=settings)).parts[0].history.records
+    )
+
+
+def test_each_object_is_kept_to_the_size_of_its_own_targets(monkeypatch):
+    asked = []
+
+    def find_excess(probabilities, targets, samples):
+        asked.append(float(targets.probability.mean()))
+        return 100.0 * (len(asked) == 1)  # nothing is left of the first object, the second stays
+
+    monkeypatch.setattr(joint_members, "find_excess", find_excess)
+    task = make_objects_task(override_from_text(UNSMOOTHED, ["refinement.sizes=0"]))
+    left, right = (part.probabilities.values.astype(float).max() for part in run_task(task).parts)
+    assert len(set(asked)) == 2  # of the round alone, and of each object by its own targets
+    assert left < 1e-6 < 0.5 < right
 
 
 def test_absent_marks_concern_their_object_alone(finished):

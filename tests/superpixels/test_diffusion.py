@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.errors import SettingsError
@@ -212,3 +214,16 @@ def test_a_click_that_the_values_agree_with_holds_a_correction_back():
     free = correct(links, np.full(5, 0.1), np.array([0]), NONE, SETTINGS)
     held = correct(links, np.full(5, 0.1), np.array([0]), np.array([2]), SETTINGS)
     assert held[3] < 0.2 < free[3]
+
+
+def test_products_of_vectors_are_left_to_one_thread(monkeypatch):
+    original, threads = scipy.sparse.linalg.cg, []
+
+    def solve(*given, **options):
+        threads.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return original(*given, **options)
+
+    monkeypatch.setattr(scipy.sparse.linalg, "cg", solve)
+    sequence, superpixels = make_bands([[10, 200]])
+    diffuse(link_regions(sequence, superpixels, 1.0), np.array([0.2, 0.8]), NONE, 0.1, SETTINGS)
+    assert threads and set(threads) == {1}

@@ -63,6 +63,7 @@ def walk(colours: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     A step to a neighbour is the less likely the more their (h, w, C) colours differ.
     """
     from skimage.segmentation import random_walker
+    from threadpoolctl import threadpool_limits
 
     kinds = set(np.unique(seeds).tolist())
     if not {FOREGROUND, BACKGROUND} <= kinds:
@@ -70,5 +71,6 @@ def walk(colours: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     if 0 not in kinds or colours.std() == 0:
         return (seeds == FOREGROUND).astype(np.float32)
     options = {"beta": BETA, "mode": "cg_j", "tol": TOLERANCE, "prob_tol": 1.0, "channel_axis": -1}
-    foreground = random_walker(colours.astype(np.float64), seeds, return_full_prob=True, **options)[0]
+    with threadpool_limits(limits=1, user_api="blas"):  # as in superpixels/diffusion
+        foreground = random_walker(colours.astype(np.float64), seeds, return_full_prob=True, **options)[0]
     return np.clip(foreground, 0, 1).astype(np.float32)

@@ -4,17 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import torch
+from torch import Tensor
+
 from fewpoint.core import PriorHistory, ignore
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_joint, save_joint, sparingly
 from fewpoint.learning.joint import JointLearning, share_out
-from fewpoint.learning.targets import Targets
+from fewpoint.learning.targets import Targets, find_excess
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.members import (
     Learnt,
     Member,
     Rounds,
+    is_kept,
     join_histories,
     label_record,
     load_learnt,
@@ -26,7 +30,7 @@ from fewpoint.pipeline.members import (
 
 @dataclass(frozen=True, eq=False)
 class JointLearnt:
-    """What is known of one object: the members of the last round, and the history of all."""
+    """What is known of one object: the members whose mean its masks are made of, and the history of all."""
 
     members: tuple[Learnt, ...]
     history: PriorHistory
@@ -46,6 +50,7 @@ class JointRounds:
         """What was learnt of each object, and whether all was found finished."""
         task = self.parts[0].task
         learnt: list[tuple[Learnt, ...]] = []  # of the present round, one entry a member, in which one an object
+        kept: list[tuple[Learnt, ...]] = []
         histories: list[tuple[PriorHistory, ...]] = []
         reused, targets = True, None
         for members in plan_members(task.settings, task.seed):
@@ -57,7 +62,8 @@ class JointRounds:
                 reused &= found
                 learnt.append(results)
                 histories.append(tuple(result.history for result in results))
-        by_object = zip(zip(*learnt, strict=True), zip(*histories, strict=True), strict=True)
+            kept += learnt if is_kept(members[0], task.settings) else []
+        by_object = zip(zip(*kept, strict=True), zip(*histories, strict=True), strict=True)
         return tuple(JointLearnt(own, join_histories(list(courses))) for own, courses in by_object), reused
 
     def _make_targets(self, learnt: list[tuple[Learnt, ...]], from_points: bool) -> list[Targets]:
@@ -82,13 +88,23 @@ class JointRounds:
         learning.run(
             self.parts[0].told(partial(label, done=longest), longest, [longest]), self._checkpoint(learning, member)
         )
+        predicted = self._fit_sizes(learning.predict(), targets)
         results = tuple(
             sum_up_learnt(course, logits, partial(label, done=done))
-            for course, logits, done in zip(learning.courses, learning.predict(), before, strict=True)
+            for course, logits, done in zip(learning.courses, predicted, before, strict=True)
         )
         for path, result in zip(paths, results, strict=False):
             write_atomically(path, lambda file, result=result: save_learnt(result, file))
         return results, False
+
+    def _fit_sizes(self, predicted: tuple[Tensor, ...], targets: list[Targets] | None) -> tuple[Tensor, ...]:
+        """The logits of each object at the size that its targets have, over the sequence and frame by frame."""
+        if targets is None:
+            return predicted
+        return tuple(
+            part.fit_frames(logits - find_excess(torch.sigmoid(logits), own, part.samples), own)
+            for part, logits, own in zip(self.parts, predicted, targets, strict=True)
+        )
 
     def _checkpoint(self, learning: JointLearning, member: Member) -> Callable[[JointLearning], None]:
         """Take up the member's checkpoint where there is one; the function returned writes one."""

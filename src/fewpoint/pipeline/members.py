@@ -226,8 +226,7 @@ class Rounds:
             # The network itself is put right, so that whatever goes on from it has the same size.
             excess = find_excess(torch.sigmoid(logits), targets, self.samples)
             learning.trainer.network.head.bias.data -= excess
-            logits = logits - excess
-            logits = logits - self._frame_excess(logits, targets)[:, None, None]
+            logits = self.fit_frames(logits - excess, targets)
         result = sum_up_learnt(learning, logits, self._label_of(member, place))
         if is_kept(member, self.task.settings):
             result = replace(result, weights=stages.take_weights(learning.trainer.network))
@@ -235,10 +234,10 @@ class Rounds:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
         return result
 
-    def _frame_excess(self, logits: Tensor, targets: Targets) -> Tensor:
-        """(T,) by which each frame's logits are lowered towards the size in the targets; not in a refinement."""
+    def fit_frames(self, logits: Tensor, targets: Targets) -> Tensor:
+        """Logits (T, h, w), each frame's lowered or raised towards its size in the targets; not in a refinement."""
         amount = 0.0 if self.task.previous is not None else self.task.settings.refinement.sizes
-        return find_frame_excess(torch.sigmoid(logits), targets, self.samples, amount)
+        return logits - find_frame_excess(torch.sigmoid(logits), targets, self.samples, amount)[:, None, None]
 
     def _start_of(self, member: Member) -> Weights | None:
         """The weights that a member starts from; None where it starts at random."""

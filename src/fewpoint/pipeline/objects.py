@@ -37,7 +37,7 @@ from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.groups import find_focus
 from fewpoint.pipeline.joint_members import JointLearnt, JointRounds
-from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors
+from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors, suit_clicks
 from fewpoint.pipeline.pace import Pace, refuse_hopeless, rehearse, settle_schedule
 from fewpoint.pipeline.task import Task
 from fewpoint.pipeline.waking import wake
@@ -76,6 +76,8 @@ def run_objects(
     foci = tuple(map(find_focus, wholes))
     focus = Focus.round_all(foci)
     settings = _adapt(task.settings, foci, focus)
+    for whole in wholes:  # as many rounds as the object with the sparsest clicks needs
+        settings = suit_clicks(settings, whole.points, len(task.sequence))
     told = focus.tell(log.listener)
     insides = tuple(focus.narrow(replace(whole, settings=settings)) for whole in wholes)
     first = replace(insides[0], bound=focus.narrow_bound(bounds[0]))

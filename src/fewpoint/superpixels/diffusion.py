@@ -137,12 +137,15 @@ def _even_out(
     """The x of diffuse for (total,) wanted values, of which the firm ones are held settings.seed times as much."""
     from scipy.sparse import diags
     from scipy.sparse.linalg import cg
+    from threadpoolctl import threadpool_limits
 
     held = pull * links.masses
     held[firm] *= settings.seed
     matrix = _build_matrix(links, held, pull * settings.through_time)
     usual = diags(1 / matrix.diagonal())
-    solution, _ = cg(matrix, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=usual)
+    # A product of two vectors is short work: threads that wait for a busy core make it take hundreds of times as long.
+    with threadpool_limits(limits=1, user_api="blas"):
+        solution, _ = cg(matrix, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=usual)
     return solution
 
 

@@ -1,5 +1,7 @@
 """What is done on a GPU in the background before anything is learnt; a CPU can do it as well."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from fewpoint.pipeline.config import PAPER, override_from_text
 from fewpoint.pipeline.waking import take_empty_step, wake
 from pipeline.tiny_runs import TINY, make_task
 
-CPU = torch.device("cpu")
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 NARROW_PAPER = override_from_text(PAPER, ["network.base_width=2", "training.batch=2", "training.max_side=32"])
 
 
@@ -37,10 +39,15 @@ def test_what_fails_in_the_background_fails_silently(monkeypatch):
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(waking, "take_empty_step", fail)
-    wake(make_task(TINY), torch.device("cuda"))()
-    assert asked == [torch.device("cuda")]
+    wake(make_task(TINY), None, CUDA)()
+    assert asked == [CUDA]
 
 
-def test_a_cpu_has_nothing_to_load(monkeypatch):
-    monkeypatch.setattr(waking, "take_empty_step", lambda *given: pytest.fail("the CPU was woken"))
-    wake(make_task(TINY), CPU)()
+def test_neither_a_cpu_nor_a_finished_run_loads_anything(monkeypatch):
+    asked = []
+    monkeypatch.setattr(waking, "take_empty_step", lambda task, device: asked.append(device))
+    wake(make_task(TINY), None, CPU)()
+    wake(make_task(TINY), SimpleNamespace(finished=True), CUDA)()
+    assert not asked
+    wake(make_task(TINY), SimpleNamespace(finished=False), CUDA)()
+    assert asked == [CUDA]

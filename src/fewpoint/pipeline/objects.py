@@ -82,7 +82,7 @@ def run_objects(
     insides = tuple(focus.narrow(replace(whole, settings=settings)) for whole in wholes)
     first = replace(insides[0], bound=focus.narrow_bound(bounds[0]))
     refuse_hopeless(first, folder, log, device)
-    await_gpu = wake(first, device)
+    await_gpu = wake(first, folder, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, told))
     told(SuperpixelsReady(superpixels))
     bounds = _settle_bounds(dict(zip(names, wholes, strict=True)), bounds, superpixels, focus, log)

@@ -191,7 +191,7 @@ def _run_one_object(task: Task, folder: RunFolder | None, log: StageLog, device:
     inside, told = _forget_elsewhere(focus.narrow(task), focus), focus.tell(log.listener)
     bounded = replace(inside, bound=focus.narrow_bound(bound))
     refuse_hopeless(bounded, folder, log, device)
-    await_gpu = wake(bounded, device)
+    await_gpu = wake(bounded, folder, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(inside, folder, told))
     told(SuperpixelsReady(superpixels))
     if task.bound is None:

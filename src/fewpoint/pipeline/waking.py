@@ -7,17 +7,18 @@ from threading import Thread
 import numpy as np
 import torch
 
+from fewpoint.io.runs import RunFolder
 from fewpoint.learning.samples import SampleSet
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.task import Task
 
 
-def wake(task: Task, device: torch.device) -> Callable[[], None]:
+def wake(task: Task, folder: RunFolder | None, device: torch.device) -> Callable[[], None]:
     """Begin, on a GPU, and return what waits until it is done: nobody else may use the GPU while a step is recorded.
 
-    task: the one whose network is to learn, with its bound.
+    task: the one whose network is to learn, with its bound. folder: of the run; a finished one has nothing to learn.
     """
-    if device.type != "cuda":
+    if device.type != "cuda" or (folder is not None and folder.finished):
         return lambda: None
     thread = Thread(target=_try_out, args=(task, device))
     thread.start()

@@ -133,7 +133,8 @@ def draw_stopping(courses: Sequence[tuple[Row, Course]], threshold: float, minim
         for number, (name, course) in enumerate(own):
             _draw_course(panels[:, column], name, course, SEQUENCE_LINES[number % len(SEQUENCE_LINES)])
         panels[0, column].set_title(kind, size=TEXT_SIZE, weight="bold", loc="left")
-        panels[0, column].legend(fontsize=TEXT_SIZE - 3, frameon=False)
+        panels[0, column].legend(fontsize=TEXT_SIZE - 3, framealpha=0.85, edgecolor="none")
+        panels[0, column].margins(y=0.25)
         panels[1, column].axhline(threshold, color=RED, linestyle="--", linewidth=1)
         for panel in panels[:, column]:
             panel.axvline(minimum, color=GREEN, linestyle=":", linewidth=1.4)

@@ -24,7 +24,7 @@ from fewpoint.core import (
 )
 from fewpoint.learning.devices import choose_device, cpu_threads
 from fewpoint.learning.objectives import Objective
-from fewpoint.learning.phases import OBSERVED_EVERY, Observation, observe
+from fewpoint.learning.phases import Observation, is_looked_at, observe
 from fewpoint.learning.prediction import predict_logits
 from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.training import Recipe, StepMeans, Trainer
@@ -120,8 +120,8 @@ def run_stages(trainer: Trainer, assignment: Assignment, listener: Listener) -> 
 
 
 def _look(trainer: Trainer, stage: Stage, epoch: int, *, last: bool) -> Observation:
-    """What the network says after an epoch of a stage, as seldom as Schedule.observes where nothing depends on it."""
-    if stage.update is None and not last and epoch != stage.epochs and epoch % OBSERVED_EVERY:
+    """What the network says after an epoch of a stage, counted from 1; seldom where nothing depends on it."""
+    if stage.update is None and not is_looked_at(epoch, stage.epochs):
         return Observation.none(trainer.samples.n_frames)
     return observe(trainer, 1.0, exact=stage.update is not None or last)
 

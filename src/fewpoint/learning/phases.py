@@ -57,7 +57,7 @@ class Schedule:
 
         After every epoch of the estimation, else after every fourth and the last of a phase.
         """
-        return phase == ESTIMATION or epoch == self.epochs_of(phase) or epoch % OBSERVED_EVERY == 0
+        return phase == ESTIMATION or is_looked_at(epoch, self.epochs_of(phase))
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,6 +386,15 @@ def _run_together(learnings: Sequence[Learning]) -> Iterator[Callable[..., list[
     threads = torch.get_num_threads()
     with ThreadPoolExecutor(len(learnings), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
         yield lambda some, told: list(pool.map(Learning.run_epoch, some, told))
+
+
+def is_looked_at(epoch: int, epochs: int) -> bool:
+    """Whether, of so many epochs on whose observation nothing depends, this one is observed, counted from 1.
+
+    >>> [epoch for epoch in range(1, 11) if is_looked_at(epoch, 10)]
+    [4, 8, 10]
+    """
+    return epoch == epochs or epoch % OBSERVED_EVERY == 0
 
 
 def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:

@@ -11,7 +11,7 @@ from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
 
 PREDICTION_BATCH = 16
-PIXELS_AT_ONCE = 2**20  # on a GPU, which waits for its orders otherwise: small frames are then more than that many
+PIXELS_AT_ONCE = 2**20  # on a GPU: of small frames a batch has more, for each is an order that it waits for
 MIRRORS = ((), (-2,), (-1,), (-2, -1))  # rows and columns are the last axes of frames and of logits
 LEAST_PROBABILITY = 1e-5
 WIDE = 8  # channels of the first convolution, from which on a CPU works faster with a plane a channel

@@ -6,6 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from fewpoint.models.branches import Branch
 from fewpoint.models.norms import make_norm
 from fewpoint.models.settings import NetworkSettings
 
@@ -35,12 +36,13 @@ class MultiResBlock(nn.Module):
         self.norm = make_norm(settings, self.outputs, activate=True)
 
     def forward(self, features: Tensor) -> Tensor:
+        shortcut = Branch(self.shortcut, features)
         scales = []
         latest = features
         for unit in self.chain:
             latest = unit(latest)
             scales.append(latest)
-        return self.norm(torch.cat(scales, dim=1) + self.shortcut(features))
+        return self.norm(torch.cat(scales, dim=1) + shortcut.join())
 
 
 class ResidualPath(nn.Module):
@@ -88,11 +90,11 @@ class MultiResUNet(nn.Module):
     def forward(self, frames: Tensor) -> Tensor:
         skipped = []
         features = self.encoder[0](frames)
-        for block in self.encoder[1:]:
-            skipped.append(features)
+        for path, block in zip(reversed(self.paths), self.encoder[1:], strict=True):
+            skipped.append(Branch(path, features))
             features = block(nn.functional.max_pool2d(features, 2))
-        for path, upsampler, block in zip(self.paths, self.upsamplers, self.decoder, strict=True):
-            features = block(torch.cat([upsampler(features), path(skipped.pop())], dim=1))
+        for upsampler, block in zip(self.upsamplers, self.decoder, strict=True):
+            features = block(torch.cat([upsampler(features), skipped.pop().join()], dim=1))
         return self.head(features).squeeze(1)
 
 

@@ -13,10 +13,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-TILE = 4096  # entries of the table that a program works on at a time
+TILE = 4096  # entries of the table that a program changes
+LAYER = 1024  # entries that a program sums, eight a thread: one read of 16 bytes
+AHEAD = {"values": 8, "gradients": 4}  # layers asked for before the first is added, of one tensor or of two
 WIDTHS = (8, 32)  # columns of a tile; each further width is compiled anew
+UNITS = (8, 4, 1)  # columns that a thread may read at once
 MOST_PARTS = 512  # programs that share a sum
-AT_ONCE = 32  # parts of a sum added up at once, and channels settled by one program
+ADDED, SETTLED = 128, 8  # parts of a sum added up at once, and channels settled by one program
+SETTLING = {"ADDED": ADDED, "SETTLED": SETTLED}
 COUNTS = ["rows", "units", "gap", "parts_made"]  # not worth a kernel of their own for each value
 
 
@@ -54,11 +58,11 @@ class _NormalisedBatch(torch.autograd.Function):
     ) -> Tensor:
         momentum, epsilon, floor = constants
         table = _Table(features)
-        parts = table.make_parts()
-        _sum_values[table.shared](features, running[0], parts, **table.shape, **table.tile)
+        parts = table.make_parts("values")
+        _sum_values[table.share(parts)](features, running[0], parts, **table.shape, **table.layers("values"))
         lines = torch.empty(4, table.columns, device=features.device)
         _settle_values[table.by_channel](
-            parts, weight, bias, *running, lines, *table.counts, momentum, epsilon, AT_ONCE=AT_ONCE
+            parts, weight, bias, *running, lines, len(parts), *table.counts, momentum, epsilon, **SETTLING
         )
         result = torch.empty_like(features)
         _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
@@ -74,14 +78,14 @@ class _NormalisedBatch(torch.autograd.Function):
             gradients = gradients.contiguous(memory_format=torch.channels_last)
             gap = features.shape[1]
         table = _Table(features, gap)
-        parts = table.make_parts()
-        whole = dict(floor=ctx.floor, gap=gap // table.unit, **table.shape, **table.tile)
-        _sum_gradients[table.shared](features, gradients, lines, parts, **whole)
+        parts = table.make_parts("gradients")
+        shape = dict(floor=ctx.floor, gap=gap // table.unit, **table.shape)
+        _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.layers("gradients"))
         of_affine = torch.empty(2, table.columns, device=features.device)
         pulls = torch.empty(2, table.columns, device=features.device)
-        _settle_gradients[table.by_channel](parts, lines, of_affine, pulls, *table.counts, AT_ONCE=AT_ONCE)
+        _settle_gradients[table.by_channel](parts, lines, of_affine, pulls, len(parts), *table.counts, **SETTLING)
         result = torch.empty_like(features)
-        _apply_gradients[table.whole](features, gradients, lines, pulls, result, **whole)
+        _apply_gradients[table.whole](features, gradients, lines, pulls, result, **shape, **table.tile)
         return result, of_affine[0], of_affine[1], None, None
 
 
@@ -95,20 +99,29 @@ class _Table:
         self.columns = features.shape[1]
         self.rows = features.numel() // self.columns
         self.device = features.device
-        self.unit = next(unit for unit in (4, 1) if self.columns % unit == 0 and gap % unit == 0)
-        width = WIDTHS[self.columns > WIDTHS[0]]
-        height = TILE // width
-        tiles_high, tiles_wide = triton.cdiv(self.rows, height), triton.cdiv(self.columns, width)
-        self.n_parts = min(tiles_high, max(1, MOST_PARTS // tiles_wide))
-        self.shared, self.whole = (self.n_parts, tiles_wide), (tiles_high, tiles_wide)
-        self.by_channel = (triton.cdiv(self.columns, AT_ONCE),)
+        self.unit = next(unit for unit in UNITS if self.columns % unit == 0 and gap % unit == 0)
+        self.width = WIDTHS[self.columns > WIDTHS[0]]
+        self.tiles_wide = triton.cdiv(self.columns, self.width)
+        height = TILE // self.width
+        self.whole = (triton.cdiv(self.rows, height), self.tiles_wide)
+        self.by_channel = (triton.cdiv(self.columns, SETTLED),)
         self.shape = {"rows": self.rows, "units": self.columns // self.unit}
-        self.tile = {"UNIT": self.unit, "HEIGHT": height, "WIDTH": width}
-        self.counts = (self.n_parts, self.rows, self.columns)
+        self.tile = {"UNIT": self.unit, "HEIGHT": height, "WIDTH": self.width}
+        self.counts = (self.rows, self.columns)
 
-    def make_parts(self) -> Tensor:
+    def layers(self, kind: str) -> dict[str, int]:
+        """The tile of a sum over values or gradients: several layers of rows."""
+        return {"UNIT": self.unit, "AHEAD": AHEAD[kind], "HEIGHT": LAYER // self.width, "WIDTH": self.width}
+
+    def make_parts(self, kind: str) -> Tensor:
         """(parts, 2, C) for two sums, still empty."""
-        return torch.empty(self.n_parts, 2, self.columns, device=self.device)
+        tiles_high = triton.cdiv(self.rows, AHEAD[kind] * LAYER // self.width)
+        n_parts = min(tiles_high, max(1, MOST_PARTS // self.tiles_wide))
+        return torch.empty(n_parts, 2, self.columns, device=self.device)
+
+    def share(self, parts: Tensor) -> tuple[int, int]:
+        """The programs that make the parts of a sum."""
+        return len(parts), self.tiles_wide
 
 
 def _find_gap(gradients: Tensor) -> int | None:
@@ -118,32 +131,67 @@ def _find_gap(gradients: Tensor) -> int | None:
     return gap if gradients.stride() == (height * width * gap, 1, width * gap, gap) else None
 
 
-@triton.jit(do_not_specialize=COUNTS)
-def _sum_values(values, centre, parts, rows, units, UNIT: tl.constexpr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr):
-    """Sums of x - centre and of its square, one of each a column and program."""
-    columns = units * UNIT
+@triton.jit
+def _own_columns(columns, WIDTH: tl.constexpr):
+    """The columns of a program's tile, and which of them there are."""
     column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    inside = column < columns
-    middle = tl.load(centre + column, inside, 0.0)[None, :]
-    first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
-    for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
-        row = start + tl.arange(0, HEIGHT)
-        here = (row < rows)[:, None] & inside[None, :]
-        read = tl.load(values + row[:, None] * columns + column[None, :], here, 0.0).to(tl.float32)
-        off = tl.where(here, read - middle, 0.0)
-        first += off
-        second += off * off
+    return column, column < columns
+
+
+@triton.jit
+def _read_line(lines, number: tl.constexpr, column, inside, columns):
+    """One of the lines of a value a column: mean, 1 / deviation, slope and offset."""
+    return tl.load(lines + number * columns + column, inside, 0.0)
+
+
+@triton.jit
+def _layer_rows(start, AHEAD: tl.constexpr, HEIGHT: tl.constexpr):
+    """The rows of a tile of several layers, (AHEAD, HEIGHT, 1)."""
+    return start + tl.arange(0, AHEAD)[:, None, None] * HEIGHT + tl.arange(0, HEIGHT)[None, :, None]
+
+
+@triton.jit
+def _store_part(parts, first, second, column, inside, columns):
+    """A program's part of two sums, from (HEIGHT, WIDTH) of each."""
     place = parts + tl.program_id(0) * 2 * columns + column
     tl.store(place, tl.sum(first, 0), inside)
     tl.store(place + columns, tl.sum(second, 0), inside)
 
 
+@triton.jit(do_not_specialize=COUNTS)
+def _sum_values(
+    values,
+    centre,
+    parts,
+    rows,
+    units,
+    UNIT: tl.constexpr,
+    AHEAD: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """Sums of x - centre and of its square, one of each a column and program."""
+    columns = units * UNIT
+    column, inside = _own_columns(columns, WIDTH)
+    middle = tl.load(centre + column, inside, 0.0)[None, None, :]
+    first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
+    tall = AHEAD * HEIGHT
+    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
+        row = _layer_rows(start, AHEAD, HEIGHT)
+        here = (row < rows) & inside[None, None, :]
+        read = tl.load(values + row * columns + column[None, None, :], here, 0.0).to(tl.float32)
+        off = tl.where(here, read - middle, 0.0)
+        first += tl.sum(off, 0)
+        second += tl.sum(off * off, 0)
+    _store_part(parts, first, second, column, inside, columns)
+
+
 @triton.jit
-def _add_parts(parts, column, inside, columns, parts_made, AT_ONCE: tl.constexpr):
+def _add_parts(parts, column, inside, columns, parts_made, ADDED: tl.constexpr, SETTLED: tl.constexpr):
     """Both sums over all parts, for some columns."""
-    first, second = tl.zeros((AT_ONCE, AT_ONCE), tl.float32), tl.zeros((AT_ONCE, AT_ONCE), tl.float32)
-    for start in range(0, parts_made, AT_ONCE):
-        part = start + tl.arange(0, AT_ONCE)
+    first, second = tl.zeros((ADDED, SETTLED), tl.float32), tl.zeros((ADDED, SETTLED), tl.float32)
+    for start in range(0, parts_made, ADDED):
+        part = start + tl.arange(0, ADDED)
         here = (part < parts_made)[:, None] & inside[None, :]
         place = parts + part[:, None] * 2 * columns + column[None, :]
         first += tl.load(place, here, 0.0)
@@ -164,12 +212,13 @@ def _settle_values(
     columns,
     momentum,
     epsilon,
-    AT_ONCE: tl.constexpr,
+    ADDED: tl.constexpr,
+    SETTLED: tl.constexpr,
 ):
     """Mean, 1 / deviation, slope and offset of each column, and the running averages moved on."""
-    column = tl.program_id(0) * AT_ONCE + tl.arange(0, AT_ONCE)
+    column = tl.program_id(0) * SETTLED + tl.arange(0, SETTLED)
     inside = column < columns
-    first, second = _add_parts(parts, column, inside, columns, parts_made, AT_ONCE)
+    first, second = _add_parts(parts, column, inside, columns, parts_made, ADDED, SETTLED)
     known_mean = tl.load(running_mean + column, inside, 0.0)
     known_variance = tl.load(running_variance + column, inside, 0.0)
     count = rows.to(tl.float32)
@@ -192,12 +241,11 @@ def _apply_values(
 ):
     """slope * x + offset, at least the floor."""
     columns = units * UNIT
-    column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    inside = column < columns
+    column, inside = _own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
-    slope = tl.load(lines + 2 * columns + column, inside, 0.0)[None, :]
-    offset = tl.load(lines + 3 * columns + column, inside, 0.0)[None, :]
+    slope = _read_line(lines, 2, column, inside, columns)[None, :]
+    offset = _read_line(lines, 3, column, inside, columns)[None, :]
     place = row[:, None] * columns + column[None, :]
     read = tl.load(values + place, here, 0.0).to(tl.float32)
     tl.store(result + place, tl.maximum(read * slope + offset, floor).to(result.dtype.element_ty), here)
@@ -214,42 +262,43 @@ def _sum_gradients(
     rows,
     units,
     UNIT: tl.constexpr,
+    AHEAD: tl.constexpr,
     HEIGHT: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
     """Sums of the gradients that pass the floor, and of their products with the normalised values."""
     columns = units * UNIT
-    column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    inside = column < columns
-    mean = tl.load(lines + column, inside, 0.0)[None, :]
-    sharpness = tl.load(lines + columns + column, inside, 0.0)[None, :]
-    slope = tl.load(lines + 2 * columns + column, inside, 0.0)[None, :]
-    offset = tl.load(lines + 3 * columns + column, inside, 0.0)[None, :]
+    column, inside = _own_columns(columns, WIDTH)
+    mean = _read_line(lines, 0, column, inside, columns)[None, None, :]
+    sharpness = _read_line(lines, 1, column, inside, columns)[None, None, :]
+    slope = _read_line(lines, 2, column, inside, columns)[None, None, :]
+    offset = _read_line(lines, 3, column, inside, columns)[None, None, :]
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
-    for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
-        row = start + tl.arange(0, HEIGHT)
-        here = (row < rows)[:, None] & inside[None, :]
-        read = tl.load(values + row[:, None] * columns + column[None, :], here, 0.0).to(tl.float32)
-        pull = tl.load(gradients + row[:, None] * (gap * UNIT) + column[None, :], here, 0.0).to(tl.float32)
+    tall = AHEAD * HEIGHT
+    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
+        row = _layer_rows(start, AHEAD, HEIGHT)
+        here = (row < rows) & inside[None, None, :]
+        read = tl.load(values + row * columns + column[None, None, :], here, 0.0).to(tl.float32)
+        pull = tl.load(gradients + row * (gap * UNIT) + column[None, None, :], here, 0.0).to(tl.float32)
         pull = tl.where(read * slope + offset > floor, pull, 0.0)
-        first += pull
-        second += pull * (read - mean) * sharpness
-    place = parts + tl.program_id(0) * 2 * columns + column
-    tl.store(place, tl.sum(first, 0), inside)
-    tl.store(place + columns, tl.sum(second, 0), inside)
+        first += tl.sum(pull, 0)
+        second += tl.sum(pull * (read - mean) * sharpness, 0)
+    _store_part(parts, first, second, column, inside, columns)
 
 
 @triton.jit(do_not_specialize=["parts_made", "rows", "columns"])
-def _settle_gradients(parts, lines, of_affine, pulls, parts_made, rows, columns, AT_ONCE: tl.constexpr):
+def _settle_gradients(
+    parts, lines, of_affine, pulls, parts_made, rows, columns, ADDED: tl.constexpr, SETTLED: tl.constexpr
+):
     """The gradients of weight and bias, and by how much the values and a constant pull at each column."""
-    column = tl.program_id(0) * AT_ONCE + tl.arange(0, AT_ONCE)
+    column = tl.program_id(0) * SETTLED + tl.arange(0, SETTLED)
     inside = column < columns
-    first, second = _add_parts(parts, column, inside, columns, parts_made, AT_ONCE)
+    first, second = _add_parts(parts, column, inside, columns, parts_made, ADDED, SETTLED)
     tl.store(of_affine + column, second, inside)
     tl.store(of_affine + columns + column, first, inside)
-    mean = tl.load(lines + column, inside, 0.0)
-    sharpness = tl.load(lines + columns + column, inside, 0.0)
-    slope = tl.load(lines + 2 * columns + column, inside, 0.0)
+    mean = _read_line(lines, 0, column, inside, columns)
+    sharpness = _read_line(lines, 1, column, inside, columns)
+    slope = _read_line(lines, 2, column, inside, columns)
     count = rows.to(tl.float32)
     by_value = -slope * sharpness * second / count
     tl.store(pulls + column, by_value, inside)
@@ -273,12 +322,11 @@ def _apply_gradients(
 ):
     """slope * gradient, where it passes the floor, plus the pulls of value and constant."""
     columns = units * UNIT
-    column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    inside = column < columns
+    column, inside = _own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
-    slope = tl.load(lines + 2 * columns + column, inside, 0.0)[None, :]
-    offset = tl.load(lines + 3 * columns + column, inside, 0.0)[None, :]
+    slope = _read_line(lines, 2, column, inside, columns)[None, :]
+    offset = _read_line(lines, 3, column, inside, columns)[None, :]
     by_value = tl.load(pulls + column, inside, 0.0)[None, :]
     constant = tl.load(pulls + columns + column, inside, 0.0)[None, :]
     place = row[:, None] * columns + column[None, :]

@@ -4,8 +4,7 @@ import os
 
 import pytest
 import torch
-from torch import Tensor
-from torch.nn import functional
+from torch import Tensor, nn
 
 pytest.importorskip("triton")
 if not (torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET")):
@@ -26,20 +25,45 @@ def last(values: Tensor) -> Tensor:
     return values.to(memory_format=torch.channels_last)
 
 
-def differentiate(shape: tuple[int, ...], dtype: torch.dtype, activate: bool, ours: bool) -> list[Tensor]:
-    """The result, the gradients of features, weight and bias, and the running averages."""
-    channels = shape[1]
-    features = last((2 * draw(*shape, seed=0) + 1.5).to(dtype)).requires_grad_()
-    affine = [(draw(channels, seed=seed) + 1).requires_grad_() for seed in (1, 2)]
-    running = [draw(channels, seed=3), draw(channels, seed=4).abs()]
-    if ours:
-        result = norm_kernels.normalise(features, affine, running, 0.1, epsilon=1e-5, activate=activate)
-    else:
-        result = functional.batch_norm(features.float(), *running, *affine, True, 0.1, 1e-5)
-        result = torch.relu(result) if activate else result
-    pull = last(draw(shape[0], channels + 4, *shape[2:], seed=5).to(dtype))[:, 4:]  # a part of something wider
+def make_norm(channels: int, seed: int) -> nn.BatchNorm2d:
+    """A batch norm that has seen something."""
+    norm = nn.BatchNorm2d(channels, device=DEVICE)
+    norm.weight.data, norm.bias.data = (draw(channels, seed=seed + shift) + 1 for shift in (1, 2))
+    norm.running_mean, norm.running_var = draw(channels, seed=seed + 3), draw(channels, seed=seed + 4).abs()
+    return norm
+
+
+def make_features(shape: tuple[int, ...], dtype: torch.dtype, seed: int) -> Tensor:
+    return last((2 * draw(*shape, seed=seed) + 1.5).to(dtype)).requires_grad_()
+
+
+def pull_back(result: Tensor, features: list[Tensor], norms: list[nn.BatchNorm2d]) -> list[Tensor]:
+    """The result, the gradients of features, weights and biases, and the running averages."""
+    batch, channels, *size = result.shape
+    pull = last(draw(batch, channels + 4, *size, seed=5).to(features[0].dtype))[:, 4:]  # a part of something wider
     result.backward(pull.to(result.dtype))
-    return [each.detach().float() for each in (result, features.grad, *(each.grad for each in affine), *running)]
+    learnt = [each.grad for each in (*features, *(own for norm in norms for own in (norm.weight, norm.bias)))]
+    seen = [own for norm in norms for own in (norm.running_mean, norm.running_var)]
+    return [each.detach().float() for each in (result, *learnt, *seen)]
+
+
+def differentiate(shape: tuple[int, ...], dtype: torch.dtype, activate: bool, ours: bool) -> list[Tensor]:
+    features, norm = make_features(shape, dtype, seed=0), make_norm(shape[1], seed=0)
+    if ours:
+        result = norm_kernels.normalise(features, norm_kernels.measure(features, norm), activate)
+    else:
+        result = torch.relu(norm(features.float())) if activate else norm(features.float())
+    return pull_back(result, [features], [norm])
+
+
+def differentiate_sum(shape: tuple[int, ...], dtype: torch.dtype, ours: bool) -> list[Tensor]:
+    features, norms = [make_features(shape, dtype, seed) for seed in (0, 10)], [make_norm(shape[1], s) for s in (0, 20)]
+    if ours:
+        settled = [norm_kernels.measure(each, norm) for each, norm in zip(features, norms, strict=True)]
+        result = norm_kernels.add(features[0], settled[0], features[1], settled[1])
+    else:
+        result = torch.relu(torch.relu(norms[0](features[0].float())) + norms[1](features[1].float()))
+    return pull_back(result, features, norms)
 
 
 @pytest.mark.parametrize("activate", [True, False])
@@ -49,6 +73,20 @@ def test_result_gradients_and_running_averages_are_those_of_torch(shape, dtype, 
     found, expected = (differentiate(shape, dtype, activate, ours) for ours in (True, False))
     for mine, theirs in zip(found, expected, strict=True):
         assert (mine - theirs).abs().max() <= TOLERANCE[dtype] * theirs.abs().max()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_sum_of_two_norms_is_that_of_torch(shape, dtype):
+    found, expected = (differentiate_sum(shape, dtype, ours) for ours in (True, False))
+    for mine, theirs in zip(found, expected, strict=True):
+        assert (mine - theirs).abs().max() <= TOLERANCE[dtype] * theirs.abs().max()
+
+
+def test_running_averages_are_recalled_as_torch_predicts_by_them():
+    features, norm = make_features((2, 24, 6, 5), torch.float32, seed=0).detach(), make_norm(24, seed=0).eval()
+    found = norm_kernels.normalise(features, norm_kernels.recall(norm), activate=True)
+    assert torch.allclose(found, torch.relu(norm(features)), atol=1e-5)
 
 
 def test_a_batch_with_channels_first_is_left_to_torch():

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fewpoint.models.branches import Branch
-from fewpoint.models.norms import make_norm
+from fewpoint.models.norms import add_normalised, make_norm
 from fewpoint.models.settings import NetworkSettings
 
 BLOCK_SHARES = (0.167, 0.333, 0.5)
@@ -57,7 +57,8 @@ class ResidualPath(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         for unit, shortcut in zip(self.units, self.shortcuts, strict=True):
-            features = torch.relu(unit(features) + shortcut(features))
+            (convolve, norm), (skip, skip_norm) = unit, shortcut
+            features = add_normalised(convolve(features), norm, skip(features), skip_norm)
         return features
 
 

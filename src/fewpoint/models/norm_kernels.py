@@ -6,39 +6,34 @@ torch's own kernels for bfloat16 with channels last take several times as long, 
 A batch (B, C, H, W) with channels last is a table of B * H * W rows and C columns. Importing this needs Triton.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, nn
 
 TILE = 4096  # entries of the table that a program changes
 LAYER = 1024  # entries that a program sums, eight a thread: one read of 16 bytes
-AHEAD = {"values": 8, "gradients": 4}  # layers asked for before the first is added, of one tensor or of two
+AHEAD = {"values": 8, "gradients": 4, "sums": 2}  # layers asked for before the first is added, of one to three tensors
 WIDTHS = (8, 32)  # columns of a tile; each further width is compiled anew
 UNITS = (8, 4, 1)  # columns that a thread may read at once
 MOST_PARTS = 512  # programs that share a sum
 ADDED, SETTLED = 128, 8  # parts of a sum added up at once, and channels settled by one program
 SETTLING = {"ADDED": ADDED, "SETTLED": SETTLED}
+ACTIVE, OPEN = 0.0, -float("inf")  # what a norm's result is at least, with a ReLU and without
 COUNTS = ["rows", "units", "gap", "parts_made"]  # not worth a kernel of their own for each value
 
 
-def normalise(
-    features: Tensor,
-    affine: tuple[Tensor, Tensor],
-    running: tuple[Tensor, Tensor],
-    momentum: float,
-    *,
-    epsilon: float,
-    activate: bool,
-) -> Tensor:
-    """Batch norm of (B, C, H, W), then a ReLU if asked for; updates the running mean and variance.
+class Norm(NamedTuple):
+    """A batch norm at work on one batch.
 
-    affine: weight and bias (C,). running: mean and variance (C,).
+    weight, bias: (C,). lines: (4, C), what measure or recall made of the batch or of batches before.
     """
-    floor = 0.0 if activate else -float("inf")
-    return _NormalisedBatch.apply(features, *affine, running, (momentum, epsilon, floor))
+
+    weight: Tensor
+    bias: Tensor
+    lines: Tensor
 
 
 def suits(features: Tensor) -> bool:
@@ -46,47 +41,115 @@ def suits(features: Tensor) -> bool:
     return features.is_contiguous(memory_format=torch.channels_last) and features.numel() < 2**31
 
 
+@torch.no_grad()
+def measure(features: Tensor, norm: nn.BatchNorm2d) -> Norm:
+    """The norm for this batch (B, C, H, W); moves its running averages on."""
+    table = _Table(features)
+    parts = table.make_parts("values")
+    _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.layers("values"))
+    return _settle(parts, table, norm)
+
+
+@torch.no_grad()
+def recall(norm: nn.BatchNorm2d) -> Norm:
+    """The norm by its running averages."""
+    sharpness = torch.rsqrt(norm.running_var + norm.eps)
+    slope = norm.weight * sharpness
+    lines = torch.stack([norm.running_mean, sharpness, slope, norm.bias - norm.running_mean * slope])
+    return Norm(norm.weight, norm.bias, lines)
+
+
+def normalise(features: Tensor, norm: Norm, activate: bool) -> Tensor:
+    """Batch norm of (B, C, H, W), then a ReLU if asked for."""
+    return _NormalisedBatch.apply(features, *norm, ACTIVE if activate else OPEN)
+
+
+def add(unit: Tensor, unit_norm: Norm, shortcut: Tensor, shortcut_norm: Norm) -> Tensor:
+    """ReLU of the sum of two batches, each normalised, the first with a ReLU of its own."""
+    return _AddedBatches.apply(unit, *unit_norm, shortcut, *shortcut_norm)
+
+
+def _settle(parts: Tensor, table: "_Table", norm: nn.BatchNorm2d) -> Norm:
+    """The norm that follows from the parts of its sums."""
+    lines = torch.empty(4, table.columns, device=table.device)
+    running = norm.running_mean, norm.running_var
+    constants = norm.momentum, norm.eps
+    _settle_values[table.by_channel](
+        parts, norm.weight, norm.bias, *running, lines, len(parts), *table.counts, *constants, **SETTLING
+    )
+    return Norm(norm.weight, norm.bias, lines)
+
+
 class _NormalisedBatch(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        features: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        running: tuple[Tensor, Tensor],
-        constants: tuple[float, float, float],
-    ) -> Tensor:
-        momentum, epsilon, floor = constants
-        table = _Table(features)
-        parts = table.make_parts("values")
-        _sum_values[table.share(parts)](features, running[0], parts, **table.shape, **table.layers("values"))
-        lines = torch.empty(4, table.columns, device=features.device)
-        _settle_values[table.by_channel](
-            parts, weight, bias, *running, lines, len(parts), *table.counts, momentum, epsilon, **SETTLING
-        )
-        result = torch.empty_like(features)
-        _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
+    def forward(ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, lines: Tensor, floor: float) -> Tensor:
         ctx.save_for_backward(features, lines)
         ctx.floor = floor
-        return result
+        return _apply(features, lines, floor)
 
     @staticmethod
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         features, lines = ctx.saved_tensors
-        gap = _find_gap(gradients)
-        if gap is None:
-            gradients = gradients.contiguous(memory_format=torch.channels_last)
-            gap = features.shape[1]
-        table = _Table(features, gap)
-        parts = table.make_parts("gradients")
-        shape = dict(floor=ctx.floor, gap=gap // table.unit, **table.shape)
-        _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.layers("gradients"))
-        of_affine = torch.empty(2, table.columns, device=features.device)
-        pulls = torch.empty(2, table.columns, device=features.device)
-        _settle_gradients[table.by_channel](parts, lines, of_affine, pulls, len(parts), *table.counts, **SETTLING)
-        result = torch.empty_like(features)
-        _apply_gradients[table.whole](features, gradients, lines, pulls, result, **shape, **table.tile)
-        return result, of_affine[0], of_affine[1], None, None
+        return *_go_back(features, gradients, lines, ctx.floor), None, None
+
+
+def _apply(features: Tensor, lines: Tensor, floor: float) -> Tensor:
+    table, result = _Table(features), torch.empty_like(features)
+    _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
+    return result
+
+
+def _go_back(features: Tensor, gradients: Tensor, lines: Tensor, floor: float) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of a norm's features, weight and bias."""
+    gradients, gap = _find_gap(gradients)
+    table = _Table(features, gap)
+    parts, result = table.make_parts("gradients"), torch.empty_like(features)
+    shape = dict(floor=floor, gap=gap // table.unit, **table.shape)
+    _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.layers("gradients"))
+    of_affine, pulls = _settle_back(parts, table, lines)
+    _apply_gradients[table.whole](features, gradients, lines, pulls, result, **shape, **table.tile)
+    return result, *of_affine
+
+
+def _settle_back(parts: Tensor, table: "_Table", lines: Tensor) -> Tensor:
+    """(2, 2, C): the gradients of weight and bias, and what value and constant pull."""
+    results = torch.empty(2, 2, table.columns, device=table.device)
+    _settle_gradients[table.by_channel](parts, lines, *results, len(parts), *table.counts, **SETTLING)
+    return results
+
+
+class _AddedBatches(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        unit: Tensor,
+        unit_weight: Tensor,
+        unit_bias: Tensor,
+        unit_lines: Tensor,
+        shortcut: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        lines: Tensor,
+    ) -> Tensor:
+        ctx.save_for_backward(unit, unit_lines, shortcut, lines)
+        table, result = _Table(unit), torch.empty_like(unit)
+        _add_values[table.whole](unit, unit_lines, shortcut, lines, result, **table.shape, **table.tile)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
+        unit, unit_lines, shortcut, lines = ctx.saved_tensors
+        gradients, gap = _find_gap(gradients)
+        table = _Table(unit, gap)
+        given = (unit, unit_lines, shortcut, lines, gradients)
+        unit_parts, parts = table.make_parts("sums"), table.make_parts("sums")
+        shape = dict(gap=gap // table.unit, **table.shape)
+        _sum_both[table.share(parts)](*given, unit_parts, parts, **shape, **table.layers("sums"))
+        of_unit_affine, unit_pulls = _settle_back(unit_parts, table, unit_lines)
+        of_affine, pulls = _settle_back(parts, table, lines)
+        of_unit, of_shortcut = torch.empty_like(unit), torch.empty_like(shortcut)
+        _apply_both[table.whole](*given, unit_pulls, pulls, of_unit, of_shortcut, **shape, **table.tile)
+        return of_unit, *of_unit_affine, None, of_shortcut, *of_affine, None
 
 
 class _Table:
@@ -124,11 +187,13 @@ class _Table:
         return len(parts), self.tiles_wide
 
 
-def _find_gap(gradients: Tensor) -> int | None:
-    """Entries from one row to the next of a batch with channels last, which may be a part of a wider one; or None."""
-    _, _, height, width = gradients.shape
+def _find_gap(gradients: Tensor) -> tuple[Tensor, int]:
+    """Gradients with channels last, and the entries from one row to the next: they may be a part of something wider."""
+    _, columns, height, width = gradients.shape
     gap = gradients.stride(3)
-    return gap if gradients.stride() == (height * width * gap, 1, width * gap, gap) else None
+    if gradients.stride() == (height * width * gap, 1, width * gap, gap):
+        return gradients, gap
+    return gradients.contiguous(memory_format=torch.channels_last), columns
 
 
 @triton.jit
@@ -334,3 +399,128 @@ def _apply_gradients(
     pull = tl.load(gradients + row[:, None] * (gap * UNIT) + column[None, :], here, 0.0).to(tl.float32)
     pull = tl.where(read * slope + offset > floor, pull, 0.0)
     tl.store(result + place, (slope * pull + by_value * read + constant).to(result.dtype.element_ty), here)
+
+
+@triton.jit
+def _read_lines(lines, column, inside, columns):
+    """All four lines."""
+    mean = _read_line(lines, 0, column, inside, columns)
+    sharpness = _read_line(lines, 1, column, inside, columns)
+    return mean, sharpness, _read_line(lines, 2, column, inside, columns), _read_line(lines, 3, column, inside, columns)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _add_values(
+    unit,
+    unit_lines,
+    shortcut,
+    lines,
+    result,
+    rows,
+    units,
+    UNIT: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """max(max(line of the unit, 0) + line of the shortcut, 0)."""
+    columns = units * UNIT
+    column, inside = _own_columns(columns, WIDTH)
+    row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
+    here = (row < rows)[:, None] & inside[None, :]
+    place = row[:, None] * columns + column[None, :]
+    _, _, unit_slope, unit_offset = _read_lines(unit_lines, column, inside, columns)
+    _, _, slope, offset = _read_lines(lines, column, inside, columns)
+    active = tl.maximum(tl.load(unit + place, here, 0.0).to(tl.float32) * unit_slope + unit_offset, 0.0)
+    total = active + tl.load(shortcut + place, here, 0.0).to(tl.float32) * slope + offset
+    tl.store(result + place, tl.maximum(total, 0.0).to(result.dtype.element_ty), here)
+
+
+@triton.jit
+def _pass_back(pull, unit, shortcut, unit_slope, unit_offset, slope, offset):
+    """The gradients that reach the line of the unit and that of the shortcut."""
+    above = unit * unit_slope + unit_offset
+    pull = tl.where(tl.maximum(above, 0.0) + shortcut * slope + offset > 0.0, pull, 0.0)
+    return tl.where(above > 0.0, pull, 0.0), pull
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _sum_both(
+    unit,
+    unit_lines,
+    shortcut,
+    lines,
+    gradients,
+    unit_parts,
+    parts,
+    gap,
+    rows,
+    units,
+    UNIT: tl.constexpr,
+    AHEAD: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """What _sum_gradients sums, for both norms of a sum."""
+    columns = units * UNIT
+    column, inside = _own_columns(columns, WIDTH)
+    unit_mean, unit_sharpness, unit_slope, unit_offset = _read_lines(unit_lines, column, inside, columns)
+    mean, sharpness, slope, offset = _read_lines(lines, column, inside, columns)
+    unit_first, unit_second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
+    first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
+    tall = AHEAD * HEIGHT
+    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
+        row = _layer_rows(start, AHEAD, HEIGHT)
+        here = (row < rows) & inside[None, None, :]
+        place = row * columns + column[None, None, :]
+        through = tl.load(unit + place, here, 0.0).to(tl.float32)
+        past = tl.load(shortcut + place, here, 0.0).to(tl.float32)
+        pull = tl.load(gradients + row * (gap * UNIT) + column[None, None, :], here, 0.0).to(tl.float32)
+        unit_pull, pull = _pass_back(pull, through, past, unit_slope, unit_offset, slope, offset)
+        unit_first += tl.sum(unit_pull, 0)
+        unit_second += tl.sum(unit_pull * (through - unit_mean) * unit_sharpness, 0)
+        first += tl.sum(pull, 0)
+        second += tl.sum(pull * (past - mean) * sharpness, 0)
+    _store_part(unit_parts, unit_first, unit_second, column, inside, columns)
+    _store_part(parts, first, second, column, inside, columns)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _apply_both(
+    unit,
+    unit_lines,
+    shortcut,
+    lines,
+    gradients,
+    unit_pulls,
+    pulls,
+    of_unit,
+    of_shortcut,
+    gap,
+    rows,
+    units,
+    UNIT: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """What _apply_gradients gives, for both norms of a sum."""
+    columns = units * UNIT
+    column, inside = _own_columns(columns, WIDTH)
+    row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
+    here = (row < rows)[:, None] & inside[None, :]
+    place = row[:, None] * columns + column[None, :]
+    _, _, unit_slope, unit_offset = _read_lines(unit_lines, column, inside, columns)
+    _, _, slope, offset = _read_lines(lines, column, inside, columns)
+    through = tl.load(unit + place, here, 0.0).to(tl.float32)
+    past = tl.load(shortcut + place, here, 0.0).to(tl.float32)
+    pull = tl.load(gradients + row[:, None] * (gap * UNIT) + column[None, :], here, 0.0).to(tl.float32)
+    unit_pull, pull = _pass_back(pull, through, past, unit_slope, unit_offset, slope, offset)
+    by_value, constant = _read_pulls(unit_pulls, column, inside, columns)
+    tl.store(of_unit + place, (unit_slope * unit_pull + by_value * through + constant).to(unit.dtype.element_ty), here)
+    by_value, constant = _read_pulls(pulls, column, inside, columns)
+    tl.store(of_shortcut + place, (slope * pull + by_value * past + constant).to(unit.dtype.element_ty), here)
+
+
+@triton.jit
+def _read_pulls(pulls, column, inside, columns):
+    """What value and constant pull at each column."""
+    return tl.load(pulls + column, inside, 0.0), tl.load(pulls + columns + column, inside, 0.0)

@@ -3,6 +3,7 @@
 import math
 from functools import lru_cache
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +16,8 @@ WIDE = 32  # base width of a network that learns so long that our kernels repay 
 class BatchNorm(nn.BatchNorm2d):
     """Batch norm, then a ReLU if asked for.
 
-    fused: while training on CUDA, go through kernels of our own where Triton is installed. Those do not count batches,
-    which nothing reads.
+    fused: on CUDA, go through kernels of our own where Triton is installed. Those do not count batches, which nothing
+    reads.
     """
 
     def __init__(self, channels: int, activate: bool, fused: bool) -> None:
@@ -25,12 +26,20 @@ class BatchNorm(nn.BatchNorm2d):
         self.fused = fused
 
     def forward(self, features: Tensor) -> Tensor:
-        learns = self.training and torch.is_grad_enabled()  # statistics alone are measured without gradients
-        kernels = find_kernels() if learns and features.is_cuda and self.fused else None
-        if kernels is None or not kernels.suits(features):
+        kernels = self.choose_kernels(features)
+        if kernels is None:
             return _activate(super().forward(features), self.activate)
-        affine, running = (self.weight, self.bias), (self.running_mean, self.running_var)
-        return kernels.normalise(features, affine, running, self.momentum, epsilon=self.eps, activate=self.activate)
+        return kernels.normalise(features, self.settle(features, kernels), self.activate)
+
+    def choose_kernels(self, features: Tensor) -> ModuleType | None:
+        """The kernels, where they can do what is asked: learn, or predict; not measure statistics alone."""
+        asked = self.fused and features.is_cuda and self.training == torch.is_grad_enabled()
+        kernels = find_kernels() if asked else None
+        return kernels if kernels is not None and kernels.suits(features) else None
+
+    def settle(self, features: Tensor, kernels: ModuleType) -> Any:
+        """This norm for the kernels, by what it measures of the features or, in prediction, by its averages."""
+        return kernels.measure(features, self) if self.training else kernels.recall(self)
 
 
 class GroupNorm(nn.GroupNorm):
@@ -44,11 +53,23 @@ class GroupNorm(nn.GroupNorm):
         return _activate(super().forward(features), self.activate)
 
 
-def make_norm(settings: NetworkSettings, channels: int, activate: bool) -> BatchNorm | GroupNorm:
+Norm = BatchNorm | GroupNorm
+
+
+def make_norm(settings: NetworkSettings, channels: int, activate: bool) -> Norm:
     """The normalisation that a network's settings ask for."""
     if settings.norm == "group":
         return GroupNorm(channels, activate)
     return BatchNorm(channels, activate, fused=settings.base_width >= WIDE)
+
+
+def add_normalised(unit: Tensor, unit_norm: Norm, shortcut: Tensor, shortcut_norm: Norm) -> Tensor:
+    """ReLU of the sum of a unit's and a shortcut's features, both normalised; in one pass where kernels can."""
+    kernels = unit_norm.choose_kernels(unit) if isinstance(unit_norm, BatchNorm) else None
+    if kernels is None or not kernels.suits(shortcut):
+        return torch.relu(unit_norm(unit) + shortcut_norm(shortcut))
+    settled = unit_norm.settle(unit, kernels), shortcut_norm.settle(shortcut, kernels)
+    return kernels.add(unit, settled[0], shortcut, settled[1])
 
 
 @lru_cache
@@ -57,9 +78,10 @@ def find_kernels() -> ModuleType | None:
     try:
         from fewpoint.models import norm_kernels
 
-        batch = torch.randn(2, 8, 4, 4, device="cuda").to(memory_format=torch.channels_last).requires_grad_()
-        affine, running = (torch.ones(8, device="cuda"),) * 2, (torch.zeros(8, device="cuda"),) * 2
-        norm_kernels.normalise(batch, affine, running, 0.1, epsilon=1e-5, activate=True).sum().backward()
+        norm = nn.BatchNorm2d(8, device="cuda")
+        batch = torch.randn(2, 8, 4, 4, device="cuda", dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+        batch.requires_grad_()
+        norm_kernels.normalise(batch, norm_kernels.measure(batch, norm), activate=True).sum().backward()
     except Exception:  # whatever it is that Triton lacks, torch's own kernels do the same
         return None
     return norm_kernels

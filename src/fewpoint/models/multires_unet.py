@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fewpoint.models.branches import Branch
-from fewpoint.models.norms import add_normalised, make_norm
+from fewpoint.models.norms import add_normalised, join_scales, make_norm
 from fewpoint.models.settings import NetworkSettings
 
 BLOCK_SHARES = (0.167, 0.333, 0.5)
@@ -36,13 +36,15 @@ class MultiResBlock(nn.Module):
         self.norm = make_norm(settings, self.outputs, activate=True)
 
     def forward(self, features: Tensor) -> Tensor:
-        shortcut = Branch(self.shortcut, features)
+        (skip, skip_norm), (*units, (convolve, last_norm)) = self.shortcut, self.chain
+        shortcut = Branch(skip, features)
         scales = []
         latest = features
-        for unit in self.chain:
+        for unit in units:
             latest = unit(latest)
             scales.append(latest)
-        return self.norm(torch.cat(scales, dim=1) + shortcut.join())
+        scales.append(convolve(latest))
+        return join_scales(scales, last_norm, shortcut.join(), skip_norm, self.norm)
 
 
 class ResidualPath(nn.Module):

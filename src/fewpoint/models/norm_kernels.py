@@ -1,4 +1,4 @@
-"""Batch norm with a ReLU behind it on CUDA, by Triton: each tensor is read as seldom as the method allows.
+"""Batch norms with the sums and ReLUs behind them on CUDA, by Triton: each tensor is read as seldom as may be.
 
 Forward: sums over the batch, what follows of them for each channel, and one pass that applies it. Backward the same.
 torch's own kernels for bfloat16 with channels last take several times as long, and the ReLU has passes of its own.
@@ -6,6 +6,7 @@ torch's own kernels for bfloat16 with channels last take several times as long, 
 A batch (B, C, H, W) with channels last is a table of B * H * W rows and C columns. Importing this needs Triton.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +23,8 @@ MOST_PARTS = 512  # programs that share a sum
 ADDED, SETTLED = 128, 8  # parts of a sum added up at once, and channels settled by one program
 SETTLING = {"ADDED": ADDED, "SETTLED": SETTLED}
 ACTIVE, OPEN = 0.0, -float("inf")  # what a norm's result is at least, with a ReLU and without
-COUNTS = ["rows", "units", "gap", "parts_made"]  # not worth a kernel of their own for each value
+# Counts: not worth a kernel of their own for each value.
+COUNTS = ["rows", "units", "gap", "first_units", "second_units", "last_units"]
 
 
 class Norm(NamedTuple):
@@ -42,12 +44,21 @@ def suits(features: Tensor) -> bool:
 
 
 @torch.no_grad()
-def measure(features: Tensor, norm: nn.BatchNorm2d) -> Norm:
-    """The norm for this batch (B, C, H, W); moves its running averages on."""
+def measure(features: Tensor, norm: nn.BatchNorm2d, parts: Tensor | None = None) -> Norm:
+    """The norm for this batch (B, C, H, W); moves its running averages on.
+
+    parts: of the sums over the batch, where they are known, see join.
+    """
     table = _Table(features)
-    parts = table.make_parts("values")
-    _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.layers("values"))
-    return _settle(parts, table, norm)
+    if parts is None:
+        parts = table.make_parts("values")
+        _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.layers("values"))
+    lines = torch.empty(4, table.columns, device=table.device)
+    running, constants = (norm.running_mean, norm.running_var), (norm.momentum, norm.eps)
+    _settle_values[table.by_channel](
+        parts, norm.weight, norm.bias, *running, lines, len(parts), *table.counts, *constants, **SETTLING
+    )
+    return Norm(norm.weight, norm.bias, lines)
 
 
 @torch.no_grad()
@@ -69,15 +80,14 @@ def add(unit: Tensor, unit_norm: Norm, shortcut: Tensor, shortcut_norm: Norm) ->
     return _AddedBatches.apply(unit, *unit_norm, shortcut, *shortcut_norm)
 
 
-def _settle(parts: Tensor, table: "_Table", norm: nn.BatchNorm2d) -> Norm:
-    """The norm that follows from the parts of its sums."""
-    lines = torch.empty(4, table.columns, device=table.device)
-    running = norm.running_mean, norm.running_var
-    constants = norm.momentum, norm.eps
-    _settle_values[table.by_channel](
-        parts, norm.weight, norm.bias, *running, lines, len(parts), *table.counts, *constants, **SETTLING
-    )
-    return Norm(norm.weight, norm.bias, lines)
+def join(
+    scales: Sequence[Tensor], last_norm: Norm, shortcut: Tensor, shortcut_norm: Norm, centre: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Three batches side by side plus a normalised one as wide as they all; and parts of its sums, for measure.
+
+    scales: of which the last is still to be normalised, with a ReLU. centre: (C,) running mean of the next norm.
+    """
+    return _JoinedBatches.apply(*scales, *last_norm, shortcut, *shortcut_norm, centre)
 
 
 class _NormalisedBatch(torch.autograd.Function):
@@ -152,17 +162,52 @@ class _AddedBatches(torch.autograd.Function):
         return of_unit, *of_unit_affine, None, of_shortcut, *of_affine, None
 
 
+class _JoinedBatches(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        first: Tensor,
+        second: Tensor,
+        last: Tensor,
+        last_weight: Tensor,
+        last_bias: Tensor,
+        last_lines: Tensor,
+        shortcut: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        lines: Tensor,
+        centre: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(last, last_lines, shortcut, lines)
+        ctx.widths = [each.shape[1] for each in (first, second, last)]
+        table = _Table(shortcut, *ctx.widths)
+        parts, result = table.make_parts("sums"), torch.empty_like(shortcut)
+        given = (first, second, last, last_lines, shortcut, lines, centre)
+        widths = [width // table.unit for width in ctx.widths]
+        _join_scales[table.share(parts)](*given, result, parts, *widths, **table.shape, **table.layers("sums"))
+        ctx.mark_non_differentiable(parts)
+        return result, parts
+
+    @staticmethod
+    def backward(ctx: Any, gradients: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        last, last_lines, shortcut, lines = ctx.saved_tensors
+        of_first, of_second, of_last = gradients.split(ctx.widths, dim=1)
+        back = _go_back(last, of_last, last_lines, ACTIVE)
+        return of_first, of_second, *back, None, *_go_back(shortcut, gradients, lines, OPEN), None, None
+
+
 class _Table:
     """How a batch is divided among programs.
 
-    unit: columns are counted in so many, so that the compiler knows how wide it may read.
+    unit: columns, and gaps from row to row of others, are counted in so many, so that the compiler knows how wide
+    it may read.
     """
 
-    def __init__(self, features: Tensor, gap: int = 0) -> None:
+    def __init__(self, features: Tensor, *gaps: int) -> None:
         self.columns = features.shape[1]
         self.rows = features.numel() // self.columns
         self.device = features.device
-        self.unit = next(unit for unit in UNITS if self.columns % unit == 0 and gap % unit == 0)
+        self.unit = next(unit for unit in UNITS if all(each % unit == 0 for each in (self.columns, *gaps)))
         self.width = WIDTHS[self.columns > WIDTHS[0]]
         self.tiles_wide = triton.cdiv(self.columns, self.width)
         height = TILE // self.width
@@ -524,3 +569,58 @@ def _apply_both(
 def _read_pulls(pulls, column, inside, columns):
     """What value and constant pull at each column."""
     return tl.load(pulls + column, inside, 0.0), tl.load(pulls + columns + column, inside, 0.0)
+
+
+@triton.jit
+def _read_scale(values, row, column, rows, before, width):
+    """Columns of one batch of several side by side, at its place among them, and 0 elsewhere."""
+    here = (row < rows) & (column >= before) & (column < before + width)
+    return tl.load(values + row * width + (column - before), here, 0.0).to(tl.float32)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+def _join_scales(
+    first,
+    second,
+    last,
+    last_lines,
+    shortcut,
+    lines,
+    centre,
+    result,
+    parts,
+    first_units,
+    second_units,
+    last_units,
+    rows,
+    units,
+    UNIT: tl.constexpr,
+    AHEAD: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """Batches side by side, the last by its line and a ReLU, plus the shortcut's line; and what _sum_values sums."""
+    columns = units * UNIT
+    column, inside = _own_columns(columns, WIDTH)
+    before, last_columns = (first_units + second_units) * UNIT, last_units * UNIT
+    among_last = inside & (column >= before)
+    _, _, last_slope, last_offset = _read_lines(last_lines, column - before, among_last, last_columns)
+    _, _, slope, offset = _read_lines(lines, column, inside, columns)
+    middle = tl.load(centre + column, inside, 0.0)
+    total, squares = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
+    tall, across = AHEAD * HEIGHT, column[None, None, :]
+    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
+        row = _layer_rows(start, AHEAD, HEIGHT)
+        here = (row < rows) & inside[None, None, :]
+        place = row * columns + across
+        joined = tl.load(shortcut + place, here, 0.0).to(tl.float32) * slope + offset
+        joined += _read_scale(first, row, across, rows, 0, first_units * UNIT)
+        joined += _read_scale(second, row, across, rows, first_units * UNIT, second_units * UNIT)
+        # Where there is no last scale its line is 0 as well.
+        joined += tl.maximum(_read_scale(last, row, across, rows, before, last_columns) * last_slope + last_offset, 0.0)
+        kept = joined.to(result.dtype.element_ty)
+        tl.store(result + place, kept, here)
+        off = tl.where(here, kept.to(tl.float32) - middle, 0.0)
+        total += tl.sum(off, 0)
+        squares += tl.sum(off * off, 0)
+    _store_part(parts, total, squares, column, inside, columns)

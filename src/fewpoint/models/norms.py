@@ -37,9 +37,9 @@ class BatchNorm(nn.BatchNorm2d):
         kernels = find_kernels() if asked else None
         return kernels if kernels is not None and kernels.suits(features) else None
 
-    def settle(self, features: Tensor, kernels: ModuleType) -> Any:
+    def settle(self, features: Tensor, kernels: ModuleType, parts: Tensor | None = None) -> Any:
         """This norm for the kernels, by what it measures of the features or, in prediction, by its averages."""
-        return kernels.measure(features, self) if self.training else kernels.recall(self)
+        return kernels.measure(features, self, parts) if self.training else kernels.recall(self)
 
 
 class GroupNorm(nn.GroupNorm):
@@ -65,11 +65,24 @@ def make_norm(settings: NetworkSettings, channels: int, activate: bool) -> Norm:
 
 def add_normalised(unit: Tensor, unit_norm: Norm, shortcut: Tensor, shortcut_norm: Norm) -> Tensor:
     """ReLU of the sum of a unit's and a shortcut's features, both normalised; in one pass where kernels can."""
-    kernels = unit_norm.choose_kernels(unit) if isinstance(unit_norm, BatchNorm) else None
-    if kernels is None or not kernels.suits(shortcut):
+    kernels = _choose_kernels(unit_norm, unit, shortcut)
+    if kernels is None:
         return torch.relu(unit_norm(unit) + shortcut_norm(shortcut))
     settled = unit_norm.settle(unit, kernels), shortcut_norm.settle(shortcut, kernels)
     return kernels.add(unit, settled[0], shortcut, settled[1])
+
+
+def join_scales(scales: list[Tensor], last_norm: Norm, shortcut: Tensor, shortcut_norm: Norm, norm: Norm) -> Tensor:
+    """The norm of scales side by side plus a shortcut; in fewer passes where kernels can.
+
+    Of the scales the last, and the shortcut, are still to be normalised.
+    """
+    kernels = _choose_kernels(norm, *scales, shortcut)
+    if kernels is None:
+        return norm(torch.cat([*scales[:-1], last_norm(scales[-1])], dim=1) + shortcut_norm(shortcut))
+    settled = last_norm.settle(scales[-1], kernels), shortcut_norm.settle(shortcut, kernels)
+    joined, parts = kernels.join(scales, settled[0], shortcut, settled[1], norm.running_mean)
+    return kernels.normalise(joined, norm.settle(joined, kernels, parts), norm.activate)
 
 
 @lru_cache
@@ -85,6 +98,12 @@ def find_kernels() -> ModuleType | None:
     except Exception:  # whatever it is that Triton lacks, torch's own kernels do the same
         return None
     return norm_kernels
+
+
+def _choose_kernels(norm: Norm, *batches: Tensor) -> ModuleType | None:
+    """The kernels, where they can read all the batches."""
+    kernels = norm.choose_kernels(batches[0]) if isinstance(norm, BatchNorm) else None
+    return kernels if kernels is not None and all(map(kernels.suits, batches)) else None
 
 
 def _activate(features: Tensor, activate: bool) -> Tensor:

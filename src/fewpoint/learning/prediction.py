@@ -17,16 +17,44 @@ LEAST_PROBABILITY = 1e-5
 WIDE = 8  # channels of the first convolution, from which on a CPU works faster with a plane a channel
 
 
+class Replay:
+    """run_network for a network that is asked about batches of one shape again and again: on CUDA, by a CUDA graph.
+
+    The graph reads the weights where they lie, so that it says what the network has learnt meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._frames: Tensor | None = None
+        self._logits: Tensor | None = None
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
+        if not frames.is_cuda:
+            return run_network(network, frames, settings)
+        if self._frames is None or self._frames.shape != frames.shape:
+            self._frames, self._graph = frames.clone(), None
+            return run_network(network, frames, settings)  # not recorded yet: libraries prepare for the shape
+        self._frames.copy_(frames)
+        if self._graph is None:
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph):
+                self._logits = run_network(network, self._frames, settings)
+        self._graph.replay()
+        return self._logits.clone()
+
+
 @torch.no_grad()
-def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> Tensor:
+def predict_logits(
+    network: nn.Module, samples: SampleSet, settings: TrainingSettings, replay: Replay | None = None
+) -> Tensor:
     """(T, h, w) float32 logits of every frame, on the device; with mirrors, those of run_mirrored.
 
-    Of a network for K > 1 objects they are (T, K, h, w), here and below.
+    Of a network for K > 1 objects they are (T, K, h, w), here and below. replay: the network's, if it is asked often.
     """
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
     network.eval()
-    run = run_mirrored if settings.mirrors else run_network
+    run = run_mirrored if settings.mirrors else replay or run_network
     pieces = [
         run(network, samples.standardise(samples.frames[start:end]), settings)[-new:]
         for start, end, new in plan_batches(samples.n_frames, choose_batch(samples.frames))

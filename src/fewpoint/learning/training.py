@@ -13,9 +13,10 @@ from fewpoint.learning.adam import Adam
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
 from fewpoint.learning.objectives import Objective
 from fewpoint.learning.parts import Parts
-from fewpoint.learning.prediction import choose_layout, run_network
+from fewpoint.learning.prediction import Replay, choose_layout, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
+from fewpoint.models.norms import is_fused
 
 Result = TypeVar("Result")
 
@@ -52,6 +53,7 @@ class Trainer:
 
     All of it goes into state_dict, so that a run can stop after any epoch and continue to the bit.
     others: the samples of further objects on the same frames, for a network with a logit for each.
+    looks: what predictions between epochs replay, of networks that are looked at so often that recording one pays.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Trainer:
         self._totals = torch.zeros(4, *objects, device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
+        self.looks = Replay() if is_fused(network) else None
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         divided = device.type == "cpu" and recipe.training.parts > 1
         self._parts = Parts(self.network, recipe.training.parts) if divided else None

@@ -1,6 +1,8 @@
 """The kernels give what batch norm and ReLU in float32 give: on a GPU, or with TRITON_INTERPRET=1 on a CPU."""
 
+import copy
 import os
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,9 @@ if not (torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET")):
     pytest.skip("Triton needs a GPU, or TRITON_INTERPRET=1", allow_module_level=True)
 
 from fewpoint.models import norm_kernels
+from fewpoint.models.multires_unet import build_network
+from fewpoint.models.norms import BatchNorm
+from fewpoint.models.settings import NetworkSettings
 
 DEVICE = "cpu" if os.environ.get("TRITON_INTERPRET") else "cuda"
 SHAPES = [(2, 8, 6, 5), (3, 12, 7, 9), (2, 24, 40, 33), (1, 100, 9, 9), (2, 66, 5, 5), (4, 5, 8, 8)]
@@ -21,7 +26,7 @@ def draw(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
 
 
-def last(values: Tensor) -> Tensor:
+def last(values: Any) -> Any:
     return values.to(memory_format=torch.channels_last)
 
 
@@ -115,6 +120,23 @@ def test_running_averages_are_recalled_as_torch_predicts_by_them():
     features, norm = make_features((2, 24, 6, 5), torch.float32, seed=0).detach(), make_norm(24, seed=0).eval()
     found = norm_kernels.normalise(features, norm_kernels.recall(norm), activate=True)
     assert torch.allclose(found, torch.relu(norm(features)), atol=1e-5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_network_by_kernels_says_and_learns_what_one_without_does(training, monkeypatch):
+    settings = NetworkSettings(base_width=8, levels=3)
+    network = last(build_network(3, settings, 0.1, torch.Generator().manual_seed(0)).to(DEVICE)).train(training)
+    frames = last(draw(2, 3, 16, 12, seed=1))
+    results = []
+    for kernels in (None, norm_kernels):
+        monkeypatch.setattr(BatchNorm, "choose_kernels", lambda _, features, kernels=kernels: kernels)
+        learner = copy.deepcopy(network)
+        logits = learner(frames)
+        gradients = torch.autograd.grad(logits.square().mean(), list(learner.parameters())) if training else ()
+        averages = [each for each in learner.buffers() if each.is_floating_point()]  # not the counts of batches
+        results.append([logits, *gradients, *averages])
+    for plain, ours in zip(*results, strict=True):
+        assert (plain - ours).norm() <= 1e-3 * plain.norm() + 1e-4
 
 
 def test_a_batch_with_channels_first_is_left_to_torch():

@@ -95,18 +95,14 @@ class _NormalisedBatch(torch.autograd.Function):
     def forward(ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, lines: Tensor, floor: float) -> Tensor:
         ctx.save_for_backward(features, lines)
         ctx.floor = floor
-        return _apply(features, lines, floor)
+        table, result = _Table(features), torch.empty_like(features)
+        _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
+        return result
 
     @staticmethod
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         features, lines = ctx.saved_tensors
         return *_go_back(features, gradients, lines, ctx.floor), None, None
-
-
-def _apply(features: Tensor, lines: Tensor, floor: float) -> Tensor:
-    table, result = _Table(features), torch.empty_like(features)
-    _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
-    return result
 
 
 def _go_back(features: Tensor, gradients: Tensor, lines: Tensor, floor: float) -> tuple[Tensor, Tensor, Tensor]:

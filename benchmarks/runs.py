@@ -1,15 +1,18 @@
-"""Whole runs on real sequences, stage by stage: python benchmarks/runs.py FOLDER … [--presets fast paper].
+"""Whole runs, stage by stage: python benchmarks/runs.py FOLDER … [--phantom 60x576x720] [--presets fast paper].
 
-Each FOLDER is in the dataset's layout, with its truth: the bound is 1.4 times the largest share in it, and F1 is told
-beside the times. A run writes all that `fewpoint segment` writes. `--set` changes settings of every run.
+Each FOLDER is in the dataset's layout, with its truth; a phantom is made up, of so many frames, rows and columns, in
+colour. The bound is 1.4 times the largest share in the truth, and F1 is told beside the times. A run writes all that
+`fewpoint segment` writes. `--set` changes settings of every run.
 """
 
 import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from fewpoint.evaluation.metrics import score_masks
+from fewpoint.evaluation.phantom import Phantom, make_phantom
 from fewpoint.evaluation.truth import paper_bound
 from fewpoint.io.atomic import read_json
 from fewpoint.io.images import read_sequence
@@ -23,14 +26,25 @@ from fewpoint.pipeline.summary import SUMMARY_FILE
 from fewpoint.pipeline.task import Task
 
 
-def time_run(folder: Path, settings: Settings, device: str) -> tuple[float, dict]:
+def read_case(folder: Path) -> Phantom:
+    """A sequence in the dataset's layout as frames, points and truth."""
+    sequence, truth = read_sequence(folder / "input-frames"), read_masks(folder / "ground_truth-frames")
+    return Phantom(sequence, read_points(folder / "2dlocs.csv", sequence), truth)
+
+
+def make_case(shape: str) -> Phantom:
+    """A phantom in colour of FRAMESxROWSxCOLUMNS."""
+    n_frames, *size = map(int, shape.split("x"))
+    return make_phantom(n_frames, tuple(size), channels=3)
+
+
+def time_run(case: Phantom, settings: Settings, device: str) -> tuple[float, dict]:
     """F1, and what summary.json says of the run; its seconds are counted from read files to a finished folder.
 
     Those of the processor, over all cores, hardly depend on what else the machine does.
     """
-    sequence, truth = read_sequence(folder / "input-frames"), read_masks(folder / "ground_truth-frames")
-    points = read_points(folder / "2dlocs.csv", sequence)
-    task = Task(sequence, points, paper_bound(truth, 1.4), settings, device=device)
+    truth = case.truth
+    task = Task(case.sequence, case.points, paper_bound(truth, 1.4), settings, device=device)
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
         started, worked = time.perf_counter(), time.process_time()
@@ -42,19 +56,23 @@ def time_run(folder: Path, settings: Settings, device: str) -> tuple[float, dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument("--phantom", nargs="*", default=[], metavar="FRAMESxROWSxCOLUMNS")
     parser.add_argument("--presets", nargs="+", choices=sorted(PRESETS), default=["fast"])
     parser.add_argument("--device", default="auto")
     parser.add_argument("--set", nargs="*", default=[], metavar="SECTION.KEY=VALUE")
     options = parser.parse_args()
     print(f"on {describe_device(choose_device(options.device))}", flush=True)
-    for folder in options.folders:
+    cases = [(folder.name, partial(read_case, folder)) for folder in options.folders]
+    cases += [(f"phantom {shape}", partial(make_case, shape)) for shape in options.phantom]
+    for title, make in cases:
+        case = make()
         for name in options.presets:
-            f1, told = time_run(folder, override_from_text(PRESETS[name], options.set), options.device)
+            f1, told = time_run(case, override_from_text(PRESETS[name], options.set), options.device)
             stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in told["seconds"].items())
             memory = f"{told['memory_mb'] or 0:.0f} MB, on the GPU {told['cuda_mb'] or 0:.0f} MB"
             whole = f"{told['whole']:.1f} s ({stages}), of the processor {told['processor']:.0f} s"
-            print(f"{folder.name}, {name}: F1 {f1:.3f}, {whole}, {memory}", flush=True)
+            print(f"{title}, {name}: F1 {f1:.3f}, {whole}, {memory}", flush=True)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def test_a_state_too_soon_after_the_last_one_saved_is_passed_over(monkeypatch):
     now, saved = [0.0], []
     monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
     save = sparingly(saved.append)
-    for moment in (0.0, 2.0, 4.9, 5.0, 9.9, 10.1):
+    for moment in (0.0, 4.0, 9.9, 10.0, 19.9, 20.1):
         now[0] = moment
         save(moment)
-    assert saved == [0.0, 5.0, 10.1]
+    assert saved == [0.0, 10.0, 20.1]

@@ -16,7 +16,7 @@ from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
 
-LEAST_SECONDS = 5.0  # between two checkpoints: on a fast GPU, writing one takes as long as learning an epoch
+LEAST_SECONDS = 10.0  # between two checkpoints: on a fast GPU, writing one takes as long as learning an epoch
 
 
 def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:

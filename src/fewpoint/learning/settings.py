@@ -68,7 +68,7 @@ class TrainingSettings:
 
     max_side: int = 512
     radius: float = 0.0
-    batch: int = 8
+    batch: int = 10
     frames_per_epoch: int = 100
     weight_decay: float = 0.01
     clip_norm: float = 5.0

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from fewpoint.learning.adam import Adam
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
+from fewpoint.learning.halves import Halves
 from fewpoint.learning.objectives import Objective
 from fewpoint.learning.parts import Parts
 from fewpoint.learning.prediction import Replay, choose_layout, run_network
@@ -74,8 +75,7 @@ class Trainer:
         self._replay: Callable[[], None] | None = None
         self.looks = Replay() if is_fused(network) else None
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
-        divided = device.type == "cpu" and recipe.training.parts > 1
-        self._parts = Parts(self.network, recipe.training.parts) if divided else None
+        self._copies = _copy_network(self.network, recipe.training, device)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -189,10 +189,10 @@ class Trainer:
     def _train_batch(self) -> None:
         """One step on the frames in self._index; nothing here waits for the device."""
         self._optimiser.forget_gradients()
-        if self._parts is None:
+        if self._copies is None:
             figures = self._descend(self.network, self._index, self._noise)
         else:
-            figures = self._parts.descend(self._descend, self._index, self._noise)
+            figures = self._copies.descend(self._descend, self._index, self._noise)
         nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.training.clip_norm)
         self._optimiser.step()
         self._totals += figures
@@ -239,6 +239,13 @@ class Trainer:
         self._noise.set_state(before["noise"])
         self._totals.copy_(totals)
         return graph.replay
+
+
+def _copy_network(network: nn.Module, settings: TrainingSettings, device: torch.device) -> Parts | Halves | None:
+    """The copies that take steps for a network; None where it takes them itself."""
+    if device.type == "cpu" and settings.parts > 1:
+        return Parts(network, settings.parts)
+    return Halves(network) if device.type == "cuda" and settings.precision == "bfloat16" else None
 
 
 def finish(steps: Generator[None, None, Result]) -> Result:

@@ -15,8 +15,7 @@ import triton.language as tl
 from torch import Tensor, nn
 
 TILE = 4096  # entries of the table that a program changes
-LAYER = 1024  # entries that a program sums, eight a thread: one read of 16 bytes
-AHEAD = {"values": 8, "gradients": 4, "sums": 2}  # layers asked for before the first is added, of one to three tensors
+SUMMED = 1024  # entries that a program sums at a time, eight a thread: one read of 16 bytes
 WIDTHS = (8, 32)  # columns of a tile; each further width is compiled anew
 UNITS = (8, 4, 1)  # columns that a thread may read at once
 MOST_PARTS = 512  # programs that share a sum
@@ -39,8 +38,8 @@ class Norm(NamedTuple):
 
 
 def suits(features: Tensor) -> bool:
-    """Whether the kernels can read it: channels last, and places that 32 bits can count."""
-    return features.is_contiguous(memory_format=torch.channels_last) and features.numel() < 2**31
+    """Whether the kernels can read it, with channels last: 32 bits must count its places."""
+    return features.numel() < 2**31
 
 
 @torch.no_grad()
@@ -51,8 +50,8 @@ def measure(features: Tensor, norm: nn.BatchNorm2d, parts: Tensor | None = None)
     """
     table = _Table(features)
     if parts is None:
-        parts = table.make_parts("values")
-        _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.layers("values"))
+        parts = table.make_parts()
+        _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.summed)
     lines = torch.empty(4, table.columns, device=table.device)
     running, constants = (norm.running_mean, norm.running_var), (norm.momentum, norm.eps)
     _settle_values[table.by_channel](
@@ -109,9 +108,9 @@ def _go_back(features: Tensor, gradients: Tensor, lines: Tensor, floor: float) -
     """The gradients of a norm's features, weight and bias."""
     gradients, gap = _find_gap(gradients)
     table = _Table(features, gap)
-    parts, result = table.make_parts("gradients"), torch.empty_like(features)
+    parts, result = table.make_parts(), torch.empty_like(features)
     shape = dict(floor=floor, gap=gap // table.unit, **table.shape)
-    _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.layers("gradients"))
+    _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.summed)
     of_affine, pulls = _settle_back(parts, table, lines)
     _apply_gradients[table.whole](features, gradients, lines, pulls, result, **shape, **table.tile)
     return result, *of_affine
@@ -148,9 +147,9 @@ class _AddedBatches(torch.autograd.Function):
         gradients, gap = _find_gap(gradients)
         table = _Table(unit, gap)
         given = (unit, unit_lines, shortcut, lines, gradients)
-        unit_parts, parts = table.make_parts("sums"), table.make_parts("sums")
+        unit_parts, parts = table.make_parts(), table.make_parts()
         shape = dict(gap=gap // table.unit, **table.shape)
-        _sum_both[table.share(parts)](*given, unit_parts, parts, **shape, **table.layers("sums"))
+        _sum_both[table.share(parts)](*given, unit_parts, parts, **shape, **table.summed)
         of_unit_affine, unit_pulls = _settle_back(unit_parts, table, unit_lines)
         of_affine, pulls = _settle_back(parts, table, lines)
         of_unit, of_shortcut = torch.empty_like(unit), torch.empty_like(shortcut)
@@ -177,10 +176,10 @@ class _JoinedBatches(torch.autograd.Function):
         ctx.save_for_backward(last, last_lines, shortcut, lines)
         ctx.widths = [each.shape[1] for each in (first, second, last)]
         table = _Table(shortcut, *ctx.widths)
-        parts, result = table.make_parts("sums"), torch.empty_like(shortcut)
+        parts, result = table.make_parts(), torch.empty_like(shortcut)
         given = (first, second, last, last_lines, shortcut, lines, centre)
         widths = [width // table.unit for width in ctx.widths]
-        _join_scales[table.share(parts)](*given, result, parts, *widths, **table.shape, **table.layers("sums"))
+        _join_scales[table.share(parts)](*given, result, parts, *widths, **table.shape, **table.summed)
         ctx.mark_non_differentiable(parts)
         return result, parts
 
@@ -211,15 +210,12 @@ class _Table:
         self.by_channel = (triton.cdiv(self.columns, SETTLED),)
         self.shape = {"rows": self.rows, "units": self.columns // self.unit}
         self.tile = {"UNIT": self.unit, "HEIGHT": height, "WIDTH": self.width}
+        self.summed = {**self.tile, "HEIGHT": SUMMED // self.width}
         self.counts = (self.rows, self.columns)
 
-    def layers(self, kind: str) -> dict[str, int]:
-        """The tile of a sum over values or gradients: several layers of rows."""
-        return {"UNIT": self.unit, "AHEAD": AHEAD[kind], "HEIGHT": LAYER // self.width, "WIDTH": self.width}
-
-    def make_parts(self, kind: str) -> Tensor:
+    def make_parts(self) -> Tensor:
         """(parts, 2, C) for two sums, still empty."""
-        tiles_high = triton.cdiv(self.rows, AHEAD[kind] * LAYER // self.width)
+        tiles_high = triton.cdiv(self.rows, SUMMED // self.width)
         n_parts = min(tiles_high, max(1, MOST_PARTS // self.tiles_wide))
         return torch.empty(n_parts, 2, self.columns, device=self.device)
 
@@ -251,12 +247,6 @@ def _read_line(lines, number: tl.constexpr, column, inside, columns):
 
 
 @triton.jit
-def _layer_rows(start, AHEAD: tl.constexpr, HEIGHT: tl.constexpr):
-    """The rows of a tile of several layers, (AHEAD, HEIGHT, 1)."""
-    return start + tl.arange(0, AHEAD)[:, None, None] * HEIGHT + tl.arange(0, HEIGHT)[None, :, None]
-
-
-@triton.jit
 def _store_part(parts, first, second, column, inside, columns):
     """A program's part of two sums, from (HEIGHT, WIDTH) of each."""
     place = parts + tl.program_id(0) * 2 * columns + column
@@ -272,23 +262,21 @@ def _sum_values(
     rows,
     units,
     UNIT: tl.constexpr,
-    AHEAD: tl.constexpr,
     HEIGHT: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
     """Sums of x - centre and of its square, one of each a column and program."""
     columns = units * UNIT
     column, inside = _own_columns(columns, WIDTH)
-    middle = tl.load(centre + column, inside, 0.0)[None, None, :]
+    middle = tl.load(centre + column, inside, 0.0)[None, :]
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
-    tall = AHEAD * HEIGHT
-    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
-        row = _layer_rows(start, AHEAD, HEIGHT)
-        here = (row < rows) & inside[None, None, :]
-        read = tl.load(values + row * columns + column[None, None, :], here, 0.0).to(tl.float32)
+    for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
+        row = start + tl.arange(0, HEIGHT)[:, None]
+        here = (row < rows) & inside[None, :]
+        read = tl.load(values + row * columns + column[None, :], here, 0.0).to(tl.float32)
         off = tl.where(here, read - middle, 0.0)
-        first += tl.sum(off, 0)
-        second += tl.sum(off * off, 0)
+        first += off
+        second += off * off
     _store_part(parts, first, second, column, inside, columns)
 
 
@@ -368,27 +356,25 @@ def _sum_gradients(
     rows,
     units,
     UNIT: tl.constexpr,
-    AHEAD: tl.constexpr,
     HEIGHT: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
     """Sums of the gradients that pass the floor, and of their products with the normalised values."""
     columns = units * UNIT
     column, inside = _own_columns(columns, WIDTH)
-    mean = _read_line(lines, 0, column, inside, columns)[None, None, :]
-    sharpness = _read_line(lines, 1, column, inside, columns)[None, None, :]
-    slope = _read_line(lines, 2, column, inside, columns)[None, None, :]
-    offset = _read_line(lines, 3, column, inside, columns)[None, None, :]
+    mean = _read_line(lines, 0, column, inside, columns)[None, :]
+    sharpness = _read_line(lines, 1, column, inside, columns)[None, :]
+    slope = _read_line(lines, 2, column, inside, columns)[None, :]
+    offset = _read_line(lines, 3, column, inside, columns)[None, :]
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
-    tall = AHEAD * HEIGHT
-    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
-        row = _layer_rows(start, AHEAD, HEIGHT)
-        here = (row < rows) & inside[None, None, :]
-        read = tl.load(values + row * columns + column[None, None, :], here, 0.0).to(tl.float32)
-        pull = tl.load(gradients + row * (gap * UNIT) + column[None, None, :], here, 0.0).to(tl.float32)
+    for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
+        row = start + tl.arange(0, HEIGHT)[:, None]
+        here = (row < rows) & inside[None, :]
+        read = tl.load(values + row * columns + column[None, :], here, 0.0).to(tl.float32)
+        pull = tl.load(gradients + row * (gap * UNIT) + column[None, :], here, 0.0).to(tl.float32)
         pull = tl.where(read * slope + offset > floor, pull, 0.0)
-        first += tl.sum(pull, 0)
-        second += tl.sum(pull * (read - mean) * sharpness, 0)
+        first += pull
+        second += pull * (read - mean) * sharpness
     _store_part(parts, first, second, column, inside, columns)
 
 
@@ -497,7 +483,6 @@ def _sum_both(
     rows,
     units,
     UNIT: tl.constexpr,
-    AHEAD: tl.constexpr,
     HEIGHT: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
@@ -508,19 +493,18 @@ def _sum_both(
     mean, sharpness, slope, offset = _read_lines(lines, column, inside, columns)
     unit_first, unit_second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
-    tall = AHEAD * HEIGHT
-    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
-        row = _layer_rows(start, AHEAD, HEIGHT)
-        here = (row < rows) & inside[None, None, :]
-        place = row * columns + column[None, None, :]
+    for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
+        row = start + tl.arange(0, HEIGHT)[:, None]
+        here = (row < rows) & inside[None, :]
+        place = row * columns + column[None, :]
         through = tl.load(unit + place, here, 0.0).to(tl.float32)
         past = tl.load(shortcut + place, here, 0.0).to(tl.float32)
-        pull = tl.load(gradients + row * (gap * UNIT) + column[None, None, :], here, 0.0).to(tl.float32)
+        pull = tl.load(gradients + row * (gap * UNIT) + column[None, :], here, 0.0).to(tl.float32)
         unit_pull, pull = _pass_back(pull, through, past, unit_slope, unit_offset, slope, offset)
-        unit_first += tl.sum(unit_pull, 0)
-        unit_second += tl.sum(unit_pull * (through - unit_mean) * unit_sharpness, 0)
-        first += tl.sum(pull, 0)
-        second += tl.sum(pull * (past - mean) * sharpness, 0)
+        unit_first += unit_pull
+        unit_second += unit_pull * (through - unit_mean) * unit_sharpness
+        first += pull
+        second += pull * (past - mean) * sharpness
     _store_part(unit_parts, unit_first, unit_second, column, inside, columns)
     _store_part(parts, first, second, column, inside, columns)
 
@@ -591,7 +575,6 @@ def _join_scales(
     rows,
     units,
     UNIT: tl.constexpr,
-    AHEAD: tl.constexpr,
     HEIGHT: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
@@ -604,10 +587,10 @@ def _join_scales(
     _, _, slope, offset = _read_lines(lines, column, inside, columns)
     middle = tl.load(centre + column, inside, 0.0)
     total, squares = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
-    tall, across = AHEAD * HEIGHT, column[None, None, :]
-    for start in range(tl.program_id(0) * tall, rows, tl.num_programs(0) * tall):
-        row = _layer_rows(start, AHEAD, HEIGHT)
-        here = (row < rows) & inside[None, None, :]
+    across = column[None, :]
+    for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
+        row = start + tl.arange(0, HEIGHT)[:, None]
+        here = (row < rows) & inside[None, :]
         place = row * columns + across
         joined = tl.load(shortcut + place, here, 0.0).to(tl.float32) * slope + offset
         joined += _read_scale(first, row, across, rows, 0, first_units * UNIT)
@@ -617,6 +600,6 @@ def _join_scales(
         kept = joined.to(result.dtype.element_ty)
         tl.store(result + place, kept, here)
         off = tl.where(here, kept.to(tl.float32) - middle, 0.0)
-        total += tl.sum(off, 0)
-        squares += tl.sum(off * off, 0)
+        total += off
+        squares += off * off
     _store_part(parts, total, squares, column, inside, columns)

@@ -29,6 +29,7 @@ class BatchNorm(nn.BatchNorm2d):
         kernels = self.choose_kernels(features)
         if kernels is None:
             return _activate(super().forward(features), self.activate)
+        features = _lay_out(features)
         return kernels.normalise(features, self.settle(features, kernels), self.activate)
 
     def choose_kernels(self, features: Tensor) -> ModuleType | None:
@@ -73,6 +74,7 @@ def add_normalised(unit: Tensor, unit_norm: Norm, shortcut: Tensor, shortcut_nor
     kernels = _choose_kernels(unit_norm, unit, shortcut)
     if kernels is None:
         return torch.relu(unit_norm(unit) + shortcut_norm(shortcut))
+    unit, shortcut = _lay_out(unit), _lay_out(shortcut)
     settled = unit_norm.settle(unit, kernels), shortcut_norm.settle(shortcut, kernels)
     return kernels.add(unit, settled[0], shortcut, settled[1])
 
@@ -85,6 +87,7 @@ def join_scales(scales: list[Tensor], last_norm: Norm, shortcut: Tensor, shortcu
     kernels = _choose_kernels(norm, *scales, shortcut)
     if kernels is None:
         return norm(torch.cat([*scales[:-1], last_norm(scales[-1])], dim=1) + shortcut_norm(shortcut))
+    *scales, shortcut = map(_lay_out, (*scales, shortcut))
     settled = last_norm.settle(scales[-1], kernels), shortcut_norm.settle(shortcut, kernels)
     joined, parts = kernels.join(scales, settled[0], shortcut, settled[1], norm.running_mean)
     return kernels.normalise(joined, norm.settle(joined, kernels, parts), norm.activate)
@@ -109,6 +112,11 @@ def _choose_kernels(norm: Norm, *batches: Tensor) -> ModuleType | None:
     """The kernels, where they can read all the batches."""
     kernels = norm.choose_kernels(batches[0]) if isinstance(norm, BatchNorm) else None
     return kernels if kernels is not None and all(map(kernels.suits, batches)) else None
+
+
+def _lay_out(features: Tensor) -> Tensor:
+    """The features with channels last. A 1x1 convolution of one channel, of either layout, gives planes."""
+    return features.contiguous(memory_format=torch.channels_last)
 
 
 def _activate(features: Tensor, activate: bool) -> Tensor:

@@ -31,6 +31,8 @@ LINES = {
 MOST_EPOCHS_SHOWN = 5
 MARKED_UP_TO = 40  # values up to which each is marked, so that a single one shows
 TEXT_SIZE = 9
+# In inches, for labels, titles and legend. matplotlib would find them itself, by drawing all of it once more.
+WIDTH, LEFT, RIGHT, BOTTOM, TOP, BETWEEN = 10.0, 0.75, 0.1, 0.5, 0.6, 0.8
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,11 @@ def _make_panels(count: int, *, height: float) -> tuple["Figure", list["Axes"]]:
 
     columns = min(3, count)
     rows = -(-count // columns)
-    figure = Figure(figsize=(10, 0.4 + rows * height), layout="constrained")
+    tall = 0.4 + rows * height
+    figure = Figure(figsize=(WIDTH, tall))
+    across = _gap_share((WIDTH - LEFT - RIGHT) / columns, columns)
+    down = _gap_share((tall - BOTTOM - TOP) / rows, rows)
+    figure.subplots_adjust(LEFT / WIDTH, BOTTOM / tall, 1 - RIGHT / WIDTH, 1 - TOP / tall, across, down)
     panels = [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
     for panel in panels:
         panel.tick_params(color=INK, labelcolor=INK, labelsize=TEXT_SIZE)
@@ -156,6 +162,11 @@ def _make_panels(count: int, *, height: float) -> tuple["Figure", list["Axes"]]:
         for axis in (panel.xaxis, panel.yaxis):
             axis.label.set(color=INK, size=TEXT_SIZE)
     return figure, panels
+
+
+def _gap_share(room: float, count: int) -> float:
+    """The gap between neighbours of `count` panels, each with so much room in inches, as a share of a panel."""
+    return BETWEEN / (room - BETWEEN * (count - 1) / count)
 
 
 def _draw_shares(panel: "Axes", label: str, shares: np.ndarray) -> None:
@@ -247,4 +258,4 @@ def _write_legend(figure: "Figure") -> None:
     if not entries:
         return
     look = {"frameon": False, "fontsize": TEXT_SIZE, "labelcolor": INK, "ncols": len(entries)}
-    figure.legend(entries.values(), entries.keys(), loc="outside upper left", **look)
+    figure.legend(entries.values(), entries.keys(), loc="upper left", **look)

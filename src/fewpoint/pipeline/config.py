@@ -62,7 +62,7 @@ ACCURATE = Settings(
 
 FAST = replace(
     ACCURATE,
-    training=replace(ACCURATE.training, max_side=128),
+    training=replace(ACCURATE.training, max_side=128, frames_per_epoch=80),
     phases=replace(ACCURATE.phases, warmup_epochs=16),
     refinement=replace(ACCURATE.refinement, round_epochs=16),
 )

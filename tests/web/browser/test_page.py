@@ -37,6 +37,21 @@ def test_two_people_on_one_project_see_each_others_points(open_project):
     assert one.state(POINTS) == other.state(POINTS)
 
 
+def test_a_point_that_the_server_tells_of_before_it_answers_is_shown_once(open_project):
+    person = open_project()
+    person.click(20, 30)
+    person.expect(f"{POINTS}.length === 1")
+    counts = person.page.evaluate(
+        """async () => {
+          const { foresee } = await import("/static/foresight.js");
+          const { project } = (await import("/static/store.js")).get();
+          const add = { kind: "add_point", object: project.objects[0].name, frame: 0, y: 20, x: 30, positive: true };
+          return [add, { ...add, x: 31 }].map((action) => foresee(project, action, 0).objects[0].points.length);
+        }"""
+    )
+    assert counts == [1, 2]
+
+
 def test_a_point_is_moved_by_a_drag_and_removed_by_another_click(open_project):
     person = open_project()
     person.click(20, 30)

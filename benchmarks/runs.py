@@ -10,9 +10,13 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from fewpoint.core import ImageSequence, PointSet
 from fewpoint.evaluation.metrics import score_masks
-from fewpoint.evaluation.phantom import Phantom, make_phantom
+from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.evaluation.truth import paper_bound
 from fewpoint.io.atomic import read_json
 from fewpoint.io.images import read_sequence
@@ -26,19 +30,28 @@ from fewpoint.pipeline.summary import SUMMARY_FILE
 from fewpoint.pipeline.task import Task
 
 
-def read_case(folder: Path) -> Phantom:
+class Case(NamedTuple):
+    """What a run is given, and the truth that it is scored against."""
+
+    sequence: ImageSequence
+    points: PointSet
+    truth: np.ndarray
+
+
+def read_case(folder: Path) -> Case:
     """A sequence in the dataset's layout as frames, points and truth."""
     sequence, truth = read_sequence(folder / "input-frames"), read_masks(folder / "ground_truth-frames")
-    return Phantom(sequence, read_points(folder / "2dlocs.csv", sequence), truth)
+    return Case(sequence, read_points(folder / "2dlocs.csv", sequence), truth)
 
 
-def make_case(shape: str) -> Phantom:
+def make_case(shape: str) -> Case:
     """A phantom in colour of FRAMESxROWSxCOLUMNS."""
     n_frames, *size = map(int, shape.split("x"))
-    return make_phantom(n_frames, tuple(size), channels=3)
+    phantom = make_phantom(n_frames, tuple(size), channels=3)
+    return Case(phantom.sequence, phantom.points, phantom.truth)
 
 
-def time_run(case: Phantom, settings: Settings, device: str) -> tuple[float, dict]:
+def time_run(case: Case, settings: Settings, device: str) -> tuple[float, dict]:
     """F1, and what summary.json says of the run; its seconds are counted from read files to a finished folder.
 
     Those of the processor, over all cores, hardly depend on what else the machine does.

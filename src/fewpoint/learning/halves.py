@@ -13,7 +13,7 @@ CONVOLUTIONS = (nn.Conv2d, nn.ConvTranspose2d)
 class Halves:
     """A network and a copy whose convolutions are in bfloat16; all else, norms above all, is one and the same.
 
-    What is learnt is what autocast would learn, in some 150 kernels fewer a step.
+    What is learnt is what autocast would learn, without a kernel for each weight and for each gradient.
     """
 
     def __init__(self, network: nn.Module) -> None:

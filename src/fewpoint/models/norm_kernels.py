@@ -247,6 +247,20 @@ def _read_line(lines, number: tl.constexpr, column, inside, columns):
 
 
 @triton.jit
+def _read_lines(lines, column, inside, columns):
+    """All four lines."""
+    mean = _read_line(lines, 0, column, inside, columns)
+    sharpness = _read_line(lines, 1, column, inside, columns)
+    return mean, sharpness, _read_line(lines, 2, column, inside, columns), _read_line(lines, 3, column, inside, columns)
+
+
+@triton.jit
+def _read_pulls(pulls, column, inside, columns):
+    """What value and constant pull at each column."""
+    return tl.load(pulls + column, inside, 0.0), tl.load(pulls + columns + column, inside, 0.0)
+
+
+@triton.jit
 def _store_part(parts, first, second, column, inside, columns):
     """A program's part of two sums, from (HEIGHT, WIDTH) of each."""
     place = parts + tl.program_id(0) * 2 * columns + column
@@ -338,8 +352,7 @@ def _apply_values(
     column, inside = _own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
-    slope = _read_line(lines, 2, column, inside, columns)[None, :]
-    offset = _read_line(lines, 3, column, inside, columns)[None, :]
+    _, _, slope, offset = _read_lines(lines, column, inside, columns)
     place = row[:, None] * columns + column[None, :]
     read = tl.load(values + place, here, 0.0).to(tl.float32)
     tl.store(result + place, tl.maximum(read * slope + offset, floor).to(result.dtype.element_ty), here)
@@ -362,10 +375,7 @@ def _sum_gradients(
     """Sums of the gradients that pass the floor, and of their products with the normalised values."""
     columns = units * UNIT
     column, inside = _own_columns(columns, WIDTH)
-    mean = _read_line(lines, 0, column, inside, columns)[None, :]
-    sharpness = _read_line(lines, 1, column, inside, columns)[None, :]
-    slope = _read_line(lines, 2, column, inside, columns)[None, :]
-    offset = _read_line(lines, 3, column, inside, columns)[None, :]
+    mean, sharpness, slope, offset = _read_lines(lines, column, inside, columns)
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
     for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
         row = start + tl.arange(0, HEIGHT)[:, None]
@@ -417,23 +427,13 @@ def _apply_gradients(
     column, inside = _own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
-    slope = _read_line(lines, 2, column, inside, columns)[None, :]
-    offset = _read_line(lines, 3, column, inside, columns)[None, :]
-    by_value = tl.load(pulls + column, inside, 0.0)[None, :]
-    constant = tl.load(pulls + columns + column, inside, 0.0)[None, :]
+    _, _, slope, offset = _read_lines(lines, column, inside, columns)
+    by_value, constant = _read_pulls(pulls, column, inside, columns)
     place = row[:, None] * columns + column[None, :]
     read = tl.load(values + place, here, 0.0).to(tl.float32)
     pull = tl.load(gradients + row[:, None] * (gap * UNIT) + column[None, :], here, 0.0).to(tl.float32)
     pull = tl.where(read * slope + offset > floor, pull, 0.0)
     tl.store(result + place, (slope * pull + by_value * read + constant).to(result.dtype.element_ty), here)
-
-
-@triton.jit
-def _read_lines(lines, column, inside, columns):
-    """All four lines."""
-    mean = _read_line(lines, 0, column, inside, columns)
-    sharpness = _read_line(lines, 1, column, inside, columns)
-    return mean, sharpness, _read_line(lines, 2, column, inside, columns), _read_line(lines, 3, column, inside, columns)
 
 
 @triton.jit(do_not_specialize=COUNTS)
@@ -543,12 +543,6 @@ def _apply_both(
     tl.store(of_unit + place, (unit_slope * unit_pull + by_value * through + constant).to(unit.dtype.element_ty), here)
     by_value, constant = _read_pulls(pulls, column, inside, columns)
     tl.store(of_shortcut + place, (slope * pull + by_value * past + constant).to(unit.dtype.element_ty), here)
-
-
-@triton.jit
-def _read_pulls(pulls, column, inside, columns):
-    """What value and constant pull at each column."""
-    return tl.load(pulls + column, inside, 0.0), tl.load(pulls + columns + column, inside, 0.0)
 
 
 @triton.jit

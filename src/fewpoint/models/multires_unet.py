@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from fewpoint.models.branches import Branch
 from fewpoint.models.norms import add_normalised, join_scales, make_norm
 from fewpoint.models.settings import NetworkSettings
+from fewpoint.models.sizes import Convolution, double, fill_channels, halve
 
 BLOCK_SHARES = (0.167, 0.333, 0.5)
 
@@ -19,7 +20,7 @@ class ConvUnit(nn.Sequential):
     def __init__(
         self, inputs: int, outputs: int, kernel: int, settings: NetworkSettings, activate: bool = True
     ) -> None:
-        convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
+        convolution = Convolution(inputs, outputs, kernel, padding=kernel // 2, bias=False)
         super().__init__(convolution, make_norm(settings, outputs, activate))
 
 
@@ -89,15 +90,17 @@ class MultiResUNet(nn.Module):
             self.decoder.append(block)
             inputs = block.outputs
         self.head = nn.Conv2d(inputs, objects, 1)
+        self.fused = settings.is_wide
 
     def forward(self, frames: Tensor) -> Tensor:
         skipped = []
-        features = self.encoder[0](frames)
+        features = self.encoder[0](fill_channels(frames))
         for path, block in zip(reversed(self.paths), self.encoder[1:], strict=True):
+            halved, features = halve(features, self.fused)
             skipped.append(Branch(path, features))
-            features = block(nn.functional.max_pool2d(features, 2))
+            features = block(halved)
         for upsampler, block in zip(self.upsamplers, self.decoder, strict=True):
-            features = block(torch.cat([upsampler(features), skipped.pop().join()], dim=1))
+            features = block(double(upsampler, features, skipped.pop().join(), self.fused))
         return self.head(features).squeeze(1)
 
 

@@ -3,7 +3,7 @@
 Forward: sums over the batch, what follows of them for each channel, and one pass that applies it. Backward the same.
 torch's own kernels for bfloat16 with channels last take several times as long, and the ReLU has passes of its own.
 
-A batch (B, C, H, W) with channels last is a table of B * H * W rows and C columns. Importing this needs Triton.
+Importing this needs Triton.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,11 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
-TILE = 4096  # entries of the table that a program changes
-SUMMED = 1024  # entries that a program sums at a time, eight a thread: one read of 16 bytes
-WIDTHS = (8, 32)  # columns of a tile; each further width is compiled anew
-UNITS = (8, 4, 1)  # columns that a thread may read at once
-MOST_PARTS = 512  # programs that share a sum
+from fewpoint.models.kernel_tables import COUNTS, Table, find_gap, own_columns, read_part
+
 ADDED, SETTLED = 128, 8  # parts of a sum added up at once, and channels settled by one program
 SETTLING = {"ADDED": ADDED, "SETTLED": SETTLED}
 ACTIVE, OPEN = 0.0, -float("inf")  # what a norm's result is at least, with a ReLU and without
-# Counts: not worth a kernel of their own for each value.
-COUNTS = ["rows", "units", "gap", "first_units", "second_units", "last_units"]
 
 
 class Norm(NamedTuple):
@@ -37,24 +32,19 @@ class Norm(NamedTuple):
     lines: Tensor
 
 
-def suits(features: Tensor) -> bool:
-    """Whether the kernels can read it, with channels last: 32 bits must count its places."""
-    return features.numel() < 2**31
-
-
 @torch.no_grad()
 def measure(features: Tensor, norm: nn.BatchNorm2d, parts: Tensor | None = None) -> Norm:
     """The norm for this batch (B, C, H, W); moves its running averages on.
 
     parts: of the sums over the batch, where they are known, see join.
     """
-    table = _Table(features)
+    table = Table(features)
     if parts is None:
         parts = table.make_parts()
         _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.summed)
     lines = torch.empty(4, table.columns, device=table.device)
     running, constants = (norm.running_mean, norm.running_var), (norm.momentum, norm.eps)
-    _settle_values[table.by_channel](
+    _settle_values[_by_channel(table)](
         parts, norm.weight, norm.bias, *running, lines, len(parts), *table.counts, *constants, **SETTLING
     )
     return Norm(norm.weight, norm.bias, lines)
@@ -94,7 +84,7 @@ class _NormalisedBatch(torch.autograd.Function):
     def forward(ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, lines: Tensor, floor: float) -> Tensor:
         ctx.save_for_backward(features, lines)
         ctx.floor = floor
-        table, result = _Table(features), torch.empty_like(features)
+        table, result = Table(features), torch.empty_like(features)
         _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
         return result
 
@@ -106,8 +96,8 @@ class _NormalisedBatch(torch.autograd.Function):
 
 def _go_back(features: Tensor, gradients: Tensor, lines: Tensor, floor: float) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of a norm's features, weight and bias."""
-    gradients, gap = _find_gap(gradients)
-    table = _Table(features, gap)
+    gradients, gap = find_gap(gradients)
+    table = Table(features, gap)
     parts, result = table.make_parts(), torch.empty_like(features)
     shape = dict(floor=floor, gap=gap // table.unit, **table.shape)
     _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.summed)
@@ -116,11 +106,16 @@ def _go_back(features: Tensor, gradients: Tensor, lines: Tensor, floor: float) -
     return result, *of_affine
 
 
-def _settle_back(parts: Tensor, table: "_Table", lines: Tensor) -> Tensor:
+def _settle_back(parts: Tensor, table: Table, lines: Tensor) -> Tensor:
     """(2, 2, C): the gradients of weight and bias, and what value and constant pull."""
     results = torch.empty(2, 2, table.columns, device=table.device)
-    _settle_gradients[table.by_channel](parts, lines, *results, len(parts), *table.counts, **SETTLING)
+    _settle_gradients[_by_channel(table)](parts, lines, *results, len(parts), *table.counts, **SETTLING)
     return results
+
+
+def _by_channel(table: Table) -> tuple[int]:
+    """The programs that settle what follows of sums."""
+    return (triton.cdiv(table.columns, SETTLED),)
 
 
 class _AddedBatches(torch.autograd.Function):
@@ -137,15 +132,15 @@ class _AddedBatches(torch.autograd.Function):
         lines: Tensor,
     ) -> Tensor:
         ctx.save_for_backward(unit, unit_lines, shortcut, lines)
-        table, result = _Table(unit), torch.empty_like(unit)
+        table, result = Table(unit), torch.empty_like(unit)
         _add_values[table.whole](unit, unit_lines, shortcut, lines, result, **table.shape, **table.tile)
         return result
 
     @staticmethod
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         unit, unit_lines, shortcut, lines = ctx.saved_tensors
-        gradients, gap = _find_gap(gradients)
-        table = _Table(unit, gap)
+        gradients, gap = find_gap(gradients)
+        table = Table(unit, gap)
         given = (unit, unit_lines, shortcut, lines, gradients)
         unit_parts, parts = table.make_parts(), table.make_parts()
         shape = dict(gap=gap // table.unit, **table.shape)
@@ -175,7 +170,7 @@ class _JoinedBatches(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(last, last_lines, shortcut, lines)
         ctx.widths = [each.shape[1] for each in (first, second, last)]
-        table = _Table(shortcut, *ctx.widths)
+        table = Table(shortcut, *ctx.widths)
         parts, result = table.make_parts(), torch.empty_like(shortcut)
         given = (first, second, last, last_lines, shortcut, lines, centre)
         widths = [width // table.unit for width in ctx.widths]
@@ -189,55 +184,6 @@ class _JoinedBatches(torch.autograd.Function):
         of_first, of_second, of_last = gradients.split(ctx.widths, dim=1)
         back = _go_back(last, of_last, last_lines, ACTIVE)
         return of_first, of_second, *back, None, *_go_back(shortcut, gradients, lines, OPEN), None, None
-
-
-class _Table:
-    """How a batch is divided among programs.
-
-    unit: columns, and gaps from row to row of others, are counted in so many, so that the compiler knows how wide
-    it may read.
-    """
-
-    def __init__(self, features: Tensor, *gaps: int) -> None:
-        self.columns = features.shape[1]
-        self.rows = features.numel() // self.columns
-        self.device = features.device
-        self.unit = next(unit for unit in UNITS if all(each % unit == 0 for each in (self.columns, *gaps)))
-        self.width = WIDTHS[self.columns > WIDTHS[0]]
-        self.tiles_wide = triton.cdiv(self.columns, self.width)
-        height = TILE // self.width
-        self.whole = (triton.cdiv(self.rows, height), self.tiles_wide)
-        self.by_channel = (triton.cdiv(self.columns, SETTLED),)
-        self.shape = {"rows": self.rows, "units": self.columns // self.unit}
-        self.tile = {"UNIT": self.unit, "HEIGHT": height, "WIDTH": self.width}
-        self.summed = {**self.tile, "HEIGHT": SUMMED // self.width}
-        self.counts = (self.rows, self.columns)
-
-    def make_parts(self) -> Tensor:
-        """(parts, 2, C) for two sums, still empty."""
-        tiles_high = triton.cdiv(self.rows, SUMMED // self.width)
-        n_parts = min(tiles_high, max(1, MOST_PARTS // self.tiles_wide))
-        return torch.empty(n_parts, 2, self.columns, device=self.device)
-
-    def share(self, parts: Tensor) -> tuple[int, int]:
-        """The programs that make the parts of a sum."""
-        return len(parts), self.tiles_wide
-
-
-def _find_gap(gradients: Tensor) -> tuple[Tensor, int]:
-    """Gradients with channels last, and the entries from one row to the next: they may be a part of something wider."""
-    _, columns, height, width = gradients.shape
-    gap = gradients.stride(3)
-    if gradients.stride() == (height * width * gap, 1, width * gap, gap):
-        return gradients, gap
-    return gradients.contiguous(memory_format=torch.channels_last), columns
-
-
-@triton.jit
-def _own_columns(columns, WIDTH: tl.constexpr):
-    """The columns of a program's tile, and which of them there are."""
-    column = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    return column, column < columns
 
 
 @triton.jit
@@ -281,7 +227,7 @@ def _sum_values(
 ):
     """Sums of x - centre and of its square, one of each a column and program."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     middle = tl.load(centre + column, inside, 0.0)[None, :]
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
     for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
@@ -349,7 +295,7 @@ def _apply_values(
 ):
     """slope * x + offset, at least the floor."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
     _, _, slope, offset = _read_lines(lines, column, inside, columns)
@@ -374,7 +320,7 @@ def _sum_gradients(
 ):
     """Sums of the gradients that pass the floor, and of their products with the normalised values."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     mean, sharpness, slope, offset = _read_lines(lines, column, inside, columns)
     first, second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
     for start in range(tl.program_id(0) * HEIGHT, rows, tl.num_programs(0) * HEIGHT):
@@ -424,7 +370,7 @@ def _apply_gradients(
 ):
     """slope * gradient, where it passes the floor, plus the pulls of value and constant."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
     _, _, slope, offset = _read_lines(lines, column, inside, columns)
@@ -451,7 +397,7 @@ def _add_values(
 ):
     """max(max(line of the unit, 0) + line of the shortcut, 0)."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
     place = row[:, None] * columns + column[None, :]
@@ -488,7 +434,7 @@ def _sum_both(
 ):
     """What _sum_gradients sums, for both norms of a sum."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     unit_mean, unit_sharpness, unit_slope, unit_offset = _read_lines(unit_lines, column, inside, columns)
     mean, sharpness, slope, offset = _read_lines(lines, column, inside, columns)
     unit_first, unit_second = tl.zeros((HEIGHT, WIDTH), tl.float32), tl.zeros((HEIGHT, WIDTH), tl.float32)
@@ -529,7 +475,7 @@ def _apply_both(
 ):
     """What _apply_gradients gives, for both norms of a sum."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     row = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
     here = (row < rows)[:, None] & inside[None, :]
     place = row[:, None] * columns + column[None, :]
@@ -543,13 +489,6 @@ def _apply_both(
     tl.store(of_unit + place, (unit_slope * unit_pull + by_value * through + constant).to(unit.dtype.element_ty), here)
     by_value, constant = _read_pulls(pulls, column, inside, columns)
     tl.store(of_shortcut + place, (slope * pull + by_value * past + constant).to(unit.dtype.element_ty), here)
-
-
-@triton.jit
-def _read_scale(values, row, column, rows, before, width):
-    """Columns of one batch of several side by side, at its place among them, and 0 elsewhere."""
-    here = (row < rows) & (column >= before) & (column < before + width)
-    return tl.load(values + row * width + (column - before), here, 0.0).to(tl.float32)
 
 
 @triton.jit(do_not_specialize=COUNTS)
@@ -574,7 +513,7 @@ def _join_scales(
 ):
     """Batches side by side, the last by its line and a ReLU, plus the shortcut's line; and what _sum_values sums."""
     columns = units * UNIT
-    column, inside = _own_columns(columns, WIDTH)
+    column, inside = own_columns(columns, WIDTH)
     before, last_columns = (first_units + second_units) * UNIT, last_units * UNIT
     among_last = inside & (column >= before)
     _, _, last_slope, last_offset = _read_lines(last_lines, column - before, among_last, last_columns)
@@ -587,10 +526,10 @@ def _join_scales(
         here = (row < rows) & inside[None, :]
         place = row * columns + across
         joined = tl.load(shortcut + place, here, 0.0).to(tl.float32) * slope + offset
-        joined += _read_scale(first, row, across, rows, 0, first_units * UNIT)
-        joined += _read_scale(second, row, across, rows, first_units * UNIT, second_units * UNIT)
+        joined += read_part(first, row, across, rows, 0, first_units * UNIT)
+        joined += read_part(second, row, across, rows, first_units * UNIT, second_units * UNIT)
         # Where there is no last scale its line is 0 as well.
-        joined += tl.maximum(_read_scale(last, row, across, rows, before, last_columns) * last_slope + last_offset, 0.0)
+        joined += tl.maximum(read_part(last, row, across, rows, before, last_columns) * last_slope + last_offset, 0.0)
         kept = joined.to(result.dtype.element_ty)
         tl.store(result + place, kept, here)
         off = tl.where(here, kept.to(tl.float32) - middle, 0.0)

@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from fewpoint.models.settings import NetworkSettings
 
-WIDE = 32  # base width of a network that learns so long that our kernels repay being compiled
-
 
 class BatchNorm(nn.BatchNorm2d):
     """Batch norm, then a ReLU if asked for.
@@ -36,7 +34,7 @@ class BatchNorm(nn.BatchNorm2d):
         """The kernels, where they can do what is asked: learn, or predict; not measure statistics alone."""
         asked = self.fused and features.is_cuda and self.training == torch.is_grad_enabled()
         kernels = find_kernels() if asked else None
-        return kernels if kernels is not None and kernels.suits(features) else None
+        return kernels if kernels is not None and suits(features) else None
 
     def settle(self, features: Tensor, kernels: ModuleType, parts: Tensor | None = None) -> Any:
         """This norm for the kernels, by what it measures of the features or, in prediction, by its averages."""
@@ -61,7 +59,7 @@ def make_norm(settings: NetworkSettings, channels: int, activate: bool) -> Norm:
     """The normalisation that a network's settings ask for."""
     if settings.norm == "group":
         return GroupNorm(channels, activate)
-    return BatchNorm(channels, activate, fused=settings.base_width >= WIDE)
+    return BatchNorm(channels, activate, fused=settings.is_wide)
 
 
 def is_fused(network: nn.Module) -> bool:
@@ -108,14 +106,19 @@ def find_kernels() -> ModuleType | None:
     return norm_kernels
 
 
+def suits(features: Tensor) -> bool:
+    """Whether kernels of our own can read it, with channels last: 32 bits must count its places."""
+    return features.numel() < 2**31
+
+
 def _choose_kernels(norm: Norm, *batches: Tensor) -> ModuleType | None:
     """The kernels, where they can read all the batches."""
     kernels = norm.choose_kernels(batches[0]) if isinstance(norm, BatchNorm) else None
-    return kernels if kernels is not None and all(map(kernels.suits, batches)) else None
+    return kernels if kernels is not None and all(map(suits, batches)) else None
 
 
 def _lay_out(features: Tensor) -> Tensor:
-    """The features with channels last. A 1x1 convolution of one channel, of either layout, gives planes."""
+    """The features with channels last, as they nearly always are."""
     return features.contiguous(memory_format=torch.channels_last)
 
 

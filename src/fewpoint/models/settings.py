@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from fewpoint.errors import SettingsError
 
+WIDE = 32  # base width of a network that learns so long that kernels of our own repay being compiled
+
 
 @dataclass(frozen=True)
 class NetworkSettings:
@@ -35,3 +37,8 @@ class NetworkSettings:
             raise SettingsError(f"network.norm must be batch or group, got {self.norm}")
         if not 0 <= self.head_prior < 1:
             raise SettingsError(f"network.head_prior must be 0 (half the bound) or below 1, got {self.head_prior:g}")
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it goes through kernels of our own where it can."""
+        return self.base_width >= WIDE

@@ -118,3 +118,18 @@ def test_a_state_too_soon_after_the_last_one_saved_is_passed_over(monkeypatch):
         now[0] = moment
         save(moment)
     assert saved == [0.0, 10.0, 20.1]
+
+
+def test_a_checkpoint_that_takes_long_is_written_seldom(monkeypatch):
+    now, saved = [0.0], []
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+
+    def write(moment: float) -> None:
+        saved.append(moment)
+        now[0] += 0.5  # a hundredth of the time means every fifty seconds
+
+    save = sparingly(write)
+    for moment in (0.0, 11.0, 50.0, 51.0, 101.0, 101.6):
+        now[0] = moment
+        save(moment)
+    assert saved == [0.0, 51.0, 101.6]

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from fewpoint.core import ImageSequence
 from fewpoint.report import ReportContent, StoppingRule, render_report
 from fewpoint.report.health import WORDS, measure_health
 from fewpoint.report.html import list_health, summarise
+from fewpoint.report.tiles import set_scene
 
 SECTIONS = ("summary", "montage", "frames", "training", "timings", "settings")
 ESTIMATION = ("priors", "stopping")
@@ -44,15 +46,18 @@ class Outline(HTMLParser):
         return [value for key, value in self.attributes if key == name]
 
 
+def showing(content: ReportContent, **changed: Any) -> ReportContent:
+    """The same with another sequence or result."""
+    return replace(content, scene=replace(content.scene, **changed))
+
+
 @pytest.fixture
 def content(result):
     def build(title="Case 1", **shape):
         sequence, points, segmentation = result(**shape)
         return ReportContent(
             title,
-            sequence,
-            points,
-            segmentation,
+            set_scene(sequence, points, segmentation),
             timings={"read": 1.0, "train": 99.0},
             settings={"training": {"batch": 2, "flips": False, "rate": 1e-5}},
             facts={"Device": "cpu", "Seed": "3"},
@@ -95,9 +100,9 @@ def test_curves_of_the_priors_are_there_only_where_some_were_estimated(content, 
     base = content(n_epochs=6)
     assert set(ESTIMATION) <= set(Outline(render_report(base)).values("id"))
     second = replace(base.segmentation, history=history(6, 5, phase="estimation, network 2"))
-    assert set(ESTIMATION) <= set(Outline(render_report(replace(base, segmentation=second))).values("id"))
+    assert set(ESTIMATION) <= set(Outline(render_report(showing(base, segmentation=second))).values("id"))
     warm = replace(base.segmentation, history=history(6, 5, phase="warm-up"))
-    page = Outline(render_report(replace(base, segmentation=warm)))
+    page = Outline(render_report(showing(base, segmentation=warm)))
     assert not set(ESTIMATION) & set(page.values("id"))
     assert not {f"#{name}" for name in ESTIMATION} & set(page.values("href"))
 
@@ -109,9 +114,7 @@ def test_hostile_texts_are_shown_not_run(content):
     segmentation = replace(base.segmentation, names=sequence.names)
     page = render_report(
         replace(
-            base,
-            sequence=sequence,
-            segmentation=segmentation,
+            showing(base, sequence=sequence, segmentation=segmentation),
             timings={hostile: 1.0},
             settings={hostile: {hostile: hostile}},
             facts={hostile: hostile},
@@ -137,11 +140,11 @@ def test_without_training_the_page_says_so(content):
 def test_a_result_without_any_mask_is_told(content):
     base = content()
     segmentation = replace(base.segmentation, masks=np.zeros_like(base.segmentation.masks))
-    assert "on none of the 5 frames" in render_report(replace(base, segmentation=segmentation))
+    assert "on none of the 5 frames" in render_report(showing(base, segmentation=segmentation))
 
 
 def test_only_what_the_run_has_must_be_given(result):
-    outline = Outline(render_report(ReportContent("Case 1", *result(n_epochs=3))))
+    outline = Outline(render_report(ReportContent("Case 1", set_scene(*result(n_epochs=3)))))
     assert set(SECTIONS) <= set(outline.values("id")) and "to check" not in outline.text
 
 
@@ -149,7 +152,7 @@ def test_only_what_the_run_has_must_be_given(result):
 def test_deep_pixels_are_rendered(content, pixel_type):
     base = content()
     frames = base.sequence.frames.astype(pixel_type) * pixel_type(200)
-    page = render_report(replace(base, sequence=ImageSequence(frames, base.sequence.names)))
+    page = render_report(showing(base, sequence=ImageSequence(frames, base.sequence.names)))
     assert set(SECTIONS) <= set(Outline(page).values("id"))
 
 
@@ -157,7 +160,7 @@ def test_unknown_values_are_shown_as_dashes(content, history):
     base = content()
     base.segmentation.priors.mean[:] = np.nan
     past = history(9, 5, loss=float("nan"), negative_variance=float("nan"))
-    outline = Outline(render_report(replace(base, segmentation=replace(base.segmentation, history=past))))
+    outline = Outline(render_report(showing(base, segmentation=replace(base.segmentation, history=past))))
     assert "–" in outline.text and "nan" not in outline.text
 
 

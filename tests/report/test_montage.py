@@ -10,7 +10,7 @@ from PIL import Image
 from fewpoint.errors import InputError
 from fewpoint.report import draw_montage, encode_png
 from fewpoint.report.montage import LEGEND_SIZE, choose_frames, plan_layout
-from fewpoint.report.tiles import CONTOUR_COLOUR, REFERENCE_COLOUR, RING_COLOUR
+from fewpoint.report.tiles import CONTOUR_COLOUR, REFERENCE_COLOUR, RING_COLOUR, set_scene
 
 
 def find_colour(picture, colour):
@@ -26,7 +26,7 @@ def cut_tile(montage, layout, place):
 @pytest.mark.parametrize("n_frames", [4, 8, 30])
 def test_the_picture_has_the_planned_size(result, n_frames, size):
     sequence, points, segmentation = result(n_frames, size)
-    montage = draw_montage(sequence, points, segmentation)
+    montage = draw_montage(set_scene(sequence, points, segmentation))
     layout = plan_layout(size, min(n_frames, 16), 8)
     assert montage.dtype == np.uint8 and montage.shape == (*layout.size, 3)
 
@@ -44,7 +44,7 @@ def test_tiles_keep_the_proportions_of_the_frame():
 
 def test_each_column_shows_the_contour_of_its_mask(result):
     sequence, points, segmentation = result(4)
-    montage = draw_montage(sequence, points, segmentation)
+    montage = draw_montage(set_scene(sequence, points, segmentation))
     layout = plan_layout(sequence.size, 4, 8)
     scale = layout.tile[1] / 48
     for place in range(3):
@@ -56,7 +56,7 @@ def test_each_column_shows_the_contour_of_its_mask(result):
 
 def test_the_ring_stands_on_the_clicked_frame_only(result):
     sequence, points, segmentation = result(4)
-    montage = draw_montage(sequence, points, segmentation)
+    montage = draw_montage(set_scene(sequence, points, segmentation))
     layout = plan_layout(sequence.size, 4, 8)
     ring = np.argwhere(find_colour(cut_tile(montage, layout, 0), RING_COLOUR))
     expected = (points.coordinates[0, 1:] + 0.5) * layout.tile[1] / 48 - 0.5
@@ -65,14 +65,14 @@ def test_the_ring_stands_on_the_clicked_frame_only(result):
 
 
 def test_one_frame_is_enough(result):
-    assert draw_montage(*result(1)).shape[1] >= LEGEND_SIZE[1]
+    assert draw_montage(set_scene(*result(1))).shape[1] >= LEGEND_SIZE[1]
 
 
 def test_an_unknown_prior_and_a_long_name_are_labelled(result):
     sequence, points, segmentation = result(9)
     segmentation.priors.mean[:] = np.nan
     named = type(sequence)(sequence.frames, tuple(f"{'long' * 20}_{frame}" for frame in range(9)))
-    assert draw_montage(named, points, segmentation).shape[1] > 1600
+    assert draw_montage(set_scene(named, points, segmentation)).shape[1] > 1600
 
 
 @pytest.mark.parametrize("clicked", [[0], [7], [2, 7, 12, 17], list(range(74))])
@@ -93,7 +93,7 @@ def test_with_points_on_every_fifth_frame_most_columns_show_one():
 
 def test_no_columns_are_refused(result):
     with pytest.raises(InputError, match="at least one column, got 0"):
-        draw_montage(*result(), columns=0)
+        draw_montage(set_scene(*result()), columns=0)
 
 
 def test_a_png_gives_back_the_same_pixels():
@@ -105,7 +105,7 @@ def test_a_reference_is_drawn_beside_the_mask_and_only_where_there_is_one(result
     sequence, points, segmentation = result(4)
     reference = np.zeros_like(segmentation.masks)
     reference[1, 2:8, 30:40] = True
-    montage = draw_montage(sequence, points, segmentation, reference=reference)
+    montage = draw_montage(set_scene(sequence, points, segmentation, reference))
     layout = plan_layout(sequence.size, 4, 8)
     scale = layout.tile[1] / 48
     rows, columns = np.nonzero(find_colour(cut_tile(montage, layout, 1), REFERENCE_COLOUR))
@@ -113,10 +113,10 @@ def test_a_reference_is_drawn_beside_the_mask_and_only_where_there_is_one(result
     np.testing.assert_allclose(edges, np.array([2, 8, 30, 40]) * scale, atol=2)
     assert find_colour(cut_tile(montage, layout, 1), CONTOUR_COLOUR).any()
     assert not find_colour(cut_tile(montage, layout, 0), REFERENCE_COLOUR).any()
-    assert not find_colour(draw_montage(sequence, points, segmentation), REFERENCE_COLOUR).any()
+    assert not find_colour(draw_montage(set_scene(sequence, points, segmentation)), REFERENCE_COLOUR).any()
 
 
 def test_a_reference_of_another_shape_is_refused(result):
     sequence, points, segmentation = result(4)
     with pytest.raises(InputError, match="masks and reference must have one"):
-        draw_montage(sequence, points, segmentation, reference=segmentation.masks[:3])
+        set_scene(sequence, points, segmentation, segmentation.masks[:3])

@@ -182,6 +182,7 @@ def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarra
 
 def _write_montage(path: Path, case: Case, result: Segmentation) -> None:
     from fewpoint.report.montage import draw_montage, encode_png
+    from fewpoint.report.tiles import set_scene
 
-    picture = encode_png(draw_montage(case.sequence, case.points, result, reference=case.truth))
+    picture = encode_png(draw_montage(set_scene(case.sequence, case.points, result, case.truth)))
     write_atomically(path, lambda stream: stream.write(picture))

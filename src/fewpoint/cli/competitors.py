@@ -133,18 +133,13 @@ def _write_report(
     task: CompetitorTask, result: Segmentation, folder: Path, seconds: dict[str, float], health: "Health"
 ) -> None:
     """Write overlay.png and report.html."""
-    from fewpoint.io.atomic import write_atomically, write_text
-    from fewpoint.pipeline.summary import find_warnings
-    from fewpoint.report.html import ReportContent, render_report
-    from fewpoint.report.montage import draw_montage, encode_png
+    from fewpoint.pipeline.summary import find_warnings, write_page
+    from fewpoint.report.html import ReportContent
+    from fewpoint.report.tiles import set_scene
 
-    picture = encode_png(draw_montage(task.sequence, task.points, result))
-    write_atomically(folder / "overlay.png", lambda file: file.write(picture))
     content = ReportContent(
         title=folder.name,
-        sequence=task.sequence,
-        points=task.points,
-        segmentation=result,
+        scene=set_scene(task.sequence, task.points, result),
         timings=seconds,
         settings=task.settings_table(),
         facts={
@@ -157,7 +152,7 @@ def _write_report(
         warnings=find_warnings(result),
         health=health,
     )
-    write_text(folder / "report.html", render_report(content))
+    write_page(content, folder)
 
 
 def _describe_device(task: CompetitorTask) -> str:

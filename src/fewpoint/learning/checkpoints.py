@@ -17,17 +17,20 @@ from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
 
 LEAST_SECONDS = 10.0  # between two checkpoints: on a fast GPU, writing one takes as long as learning an epoch
+RARENESS = 100  # times as long as writing one takes, at least
 
 
 def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
     """The same function, which passes over a state that comes too soon after the last one saved."""
-    last = -math.inf
+    due = -math.inf
 
     def save_in_time(state: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LEAST_SECONDS:
+        nonlocal due
+        started = time.monotonic()
+        if started >= due:
             save(state)
-            last = time.monotonic()
+            over = time.monotonic()
+            due = over + max(LEAST_SECONDS, RARENESS * (over - started))
 
     return save_in_time
 

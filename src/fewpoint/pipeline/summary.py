@@ -17,6 +17,7 @@ from fewpoint.report.html import ReportContent, render_report
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_png
 from fewpoint.report.objects import draw_overview, render_objects
+from fewpoint.report.tiles import set_scene
 
 SUMMARY_FILE = "summary.json"
 TRAPPED_ASCENT = 0.9
@@ -107,11 +108,9 @@ def write_report(
     health: as examine tells it.
     """
     if isinstance(result, Segmentation):
-        _write_overlay(folder, draw_montage(task.sequence, task.points, result))
         facts = {"Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})"}
         content = _gather(task, result, folder.name, log, {**_list_facts(task, log, device), **facts})
-        content = replace(content, health=health[0])
-        write_text(folder / "report.html", render_report(content))
+        write_page(replace(content, health=health[0]), folder)
         return
     picture = draw_overview(task.sequence, task.points, result)
     _write_overlay(folder, picture)
@@ -124,6 +123,12 @@ def write_report(
         write_text(folder / f"report-{number}.html", render_report(replace(content, health=health[number - 1])))
     summary = summarise(result)
     write_text(folder / "report.html", render_objects(folder.name, summary, picture, facts))
+
+
+def write_page(content: ReportContent, folder: Path) -> None:
+    """Write overlay.png and report.html of a result."""
+    _write_overlay(folder, draw_montage(content.scene))
+    write_text(folder / "report.html", render_report(content))
 
 
 def _write_overlay(folder: Path, image: np.ndarray) -> None:
@@ -146,9 +151,7 @@ def _gather(task: Task, result: Segmentation, title: str, log: StageLog, facts: 
     rule = StoppingRule(stopping.variance, stopping.window, stopping.minimum)
     return ReportContent(
         title=title,
-        sequence=task.sequence,
-        points=task.points,
-        segmentation=result,
+        scene=set_scene(task.sequence, task.points, result),
         timings=log.seconds,
         settings=as_table(task.settings),
         facts=facts,

@@ -19,7 +19,7 @@ from fewpoint.report.health import SCORED, WORDS, Health
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_jpeg
 from fewpoint.report.pages import load_template
-from fewpoint.report.tiles import draw_frame, draw_probability, set_scene
+from fewpoint.report.tiles import Scene, draw_frame, draw_probability
 from fewpoint.report.uncertainty import FrameUncertainty, rank_frames
 from fewpoint.report.wording import format_seconds, format_share, format_value, name_frame
 
@@ -39,15 +39,25 @@ class ReportContent:
     """
 
     title: str
-    sequence: ImageSequence
-    points: PointSet
-    segmentation: Segmentation
+    scene: Scene
     timings: dict[str, float] = field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     health: Health | None = None
     stopping: StoppingRule | None = None
+
+    @property
+    def sequence(self) -> ImageSequence:
+        return self.scene.sequence
+
+    @property
+    def points(self) -> PointSet:
+        return self.scene.points
+
+    @property
+    def segmentation(self) -> Segmentation:
+        return self.scene.segmentation
 
 
 def render_report(content: ReportContent) -> str:
@@ -57,7 +67,7 @@ def render_report(content: ReportContent) -> str:
     return load_template("fewpoint.report", "report.html", filters).render(
         content=content,
         summary=summarise(content),
-        montage=embed_picture(_draw_overview(content)),
+        montage=embed_picture(draw_montage(content.scene, MONTAGE_COLUMNS)),
         pictured=_picture_frames(content, ranking[:PICTURED]),
         ranking=ranking,
         listed=LISTED,
@@ -138,12 +148,8 @@ class Thumbnail:
     probability: str
 
 
-def _draw_overview(content: ReportContent) -> np.ndarray:
-    return draw_montage(content.sequence, content.points, content.segmentation, columns=MONTAGE_COLUMNS)
-
-
 def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...]) -> tuple[Thumbnail, ...]:
-    scene = set_scene(content.sequence, content.points, content.segmentation)
+    scene = content.scene
     height, width = content.sequence.square_size
     scale = THUMBNAIL / max(height, width)
     size = (max(1, round(height * scale)), max(1, round(width * scale)))

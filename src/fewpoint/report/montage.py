@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from fewpoint.core import ImageSequence, PointSet, Segmentation
 from fewpoint.errors import InputError
 from fewpoint.report.tiles import (
     CONTOUR_COLOUR,
@@ -17,12 +16,12 @@ from fewpoint.report.tiles import (
     draw_probability,
     draw_ring,
     render_probability,
-    set_scene,
 )
 from fewpoint.report.wording import format_share, name_frame
 
 WIDTH = 1800
 LARGEST_TILE = 548
+LITTLE_PRESSED = 2  # of 9: the usual 6 takes twice as long, for files hardly smaller
 GAP = 6
 LEGEND_SIZE = (42, 690)
 BACKGROUND = (17, 19, 23)
@@ -65,33 +64,24 @@ class Layout:
         return GAP + block * self.block_height + self.label_height, GAP + column * (self.tile[1] + GAP)
 
 
-def draw_montage(
-    sequence: ImageSequence,
-    points: PointSet,
-    segmentation: Segmentation,
-    *,
-    columns: int = 8,
-    reference: np.ndarray | None = None,
-) -> np.ndarray:
+def draw_montage(scene: Scene, columns: int = 8) -> np.ndarray:
     """Draw evenly chosen frames, the first and last among them, as one (H, W, 3) uint8 picture.
 
     Each column holds a frame with its clicks (yellow rings) and the mask's contour, and below it the probability with
     its contour at 0.5; above them the frame's number and name, and the shares of it that are masked and expected.
     There are two blocks of columns where the frames would fill three. The picture is about 1800 pixels wide, less
     where there are only a few frames or where they are very tall.
-
-    reference: (T, H, W) bool, other masks whose contours are drawn on the frames beside those of the result.
     """
     if columns < 1:
         raise InputError(f"a montage needs at least one column, got {columns}")
-    scene = set_scene(sequence, points, segmentation, reference)
+    sequence = scene.sequence
     blocks = 2 if len(sequence) >= 3 * columns else 1
-    chosen = choose_frames(len(sequence), blocks * columns, points.frames)
+    chosen = choose_frames(len(sequence), blocks * columns, scene.points.frames)
     layout = plan_layout(sequence.square_size, len(chosen), columns)
     image = Image.new("RGB", layout.size[::-1], BACKGROUND)
     for place, frame in enumerate(chosen):
         _paste_column(image, scene, frame=frame, corner=layout.corner(place), layout=layout)
-    _draw_legend(image, with_reference=reference is not None)
+    _draw_legend(image, with_reference=scene.reference is not None)
     return np.asarray(image)
 
 
@@ -126,7 +116,7 @@ def plan_layout(size: tuple[int, int], n_pictures: int, columns: int) -> Layout:
 def encode_png(image: np.ndarray) -> bytes:
     """A (H, W, 3) uint8 picture as the bytes of a PNG file."""
     buffer = BytesIO()
-    Image.fromarray(image).save(buffer, format="PNG")
+    Image.fromarray(image).save(buffer, format="PNG", compress_level=LITTLE_PRESSED)
     return buffer.getvalue()
 
 

@@ -1,6 +1,7 @@
 """One frame as a picture: grey levels or probabilities, the object's contour, the clicks."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -75,10 +76,15 @@ def render_frame(frame: np.ndarray, window: IntensityWindow) -> np.ndarray:
 
 def render_probability(probability: np.ndarray) -> np.ndarray:
     """(H, W) probabilities as (H, W, 3) uint8 in the perceptually even map magma: 0 is black, 1 pale yellow."""
+    levels = np.round(probability.astype(np.float32) * 255).astype(np.uint8)
+    return _magma().take(levels, axis=0)
+
+
+@lru_cache
+def _magma() -> np.ndarray:
     from matplotlib import colormaps
 
-    table = np.round(colormaps["magma"](np.arange(256))[:, :3] * 255).astype(np.uint8)
-    return table[np.round(probability.astype(np.float32) * 255).astype(np.uint8)]
+    return np.round(colormaps["magma"](np.arange(256))[:, :3] * 255).astype(np.uint8)
 
 
 def draw_tile(
@@ -122,9 +128,15 @@ def trace_contours(region: np.ndarray) -> list[np.ndarray]:
     """The closed lines (n, 2) y, x on which a (H, W) region crosses 0.5, or leaves the frame."""
     from skimage.measure import find_contours
 
-    padded = np.pad(region.astype(np.float32), 1)
+    inside = region >= 0.5
+    rows, columns = (np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return []
+    # One place further on each side, outside the frame too, for lines run between places.
+    first = np.array([rows[0], columns[0]])
+    part = np.pad(region, 1)[first[0] : rows[-1] + 3, first[1] : columns[-1] + 3].astype(np.float32)
     last = np.array(region.shape) - 1
-    return [np.clip(line - 1, 0, last) for line in find_contours(padded, 0.5)]
+    return [np.clip(line + first - 1, 0, last) for line in find_contours(part, 0.5)]
 
 
 def to_tile(positions: np.ndarray, scale: np.ndarray) -> np.ndarray:

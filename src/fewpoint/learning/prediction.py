@@ -20,7 +20,8 @@ WIDE = 8  # channels of the first convolution, from which on a CPU works faster 
 class Replay:
     """run_network for a network that is asked about batches of one shape again and again: on CUDA, by a CUDA graph.
 
-    The graph reads the weights where they lie, so that it says what the network has learnt meanwhile.
+    The graph reads the weights where they lie, so that it says what the network has learnt meanwhile. It also says
+    what the network does in prediction, whatever the network's state: to change that takes as long as ten frames.
     """
 
     def __init__(self) -> None:
@@ -30,12 +31,13 @@ class Replay:
 
     def __call__(self, network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
         if not frames.is_cuda:
-            return run_network(network, frames, settings)
+            return run_network(network.eval(), frames, settings)
         if self._frames is None or self._frames.shape != frames.shape:
             self._frames, self._graph = frames.clone(), None
-            return run_network(network, frames, settings)  # not recorded yet: libraries prepare for the shape
+            return run_network(network.eval(), frames, settings)  # not recorded yet: libraries prepare for the shape
         self._frames.copy_(frames)
         if self._graph is None:
+            network.eval()
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):
                 self._logits = run_network(network, self._frames, settings)
@@ -53,13 +55,15 @@ def predict_logits(
     """
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
-    network.eval()
     run = run_mirrored if settings.mirrors else replay or run_network
+    if run is not replay:
+        network.eval()
     pieces = [
         run(network, samples.standardise(samples.frames[start:end]), settings)[-new:]
         for start, end, new in plan_batches(samples.n_frames, choose_batch(samples.frames))
     ]
-    network.train()
+    if not network.training:
+        network.train()
     return torch.cat(pieces)
 
 

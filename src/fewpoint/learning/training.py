@@ -96,7 +96,7 @@ class Trainer:
         On a GPU a step is only asked for, on a stream of the trainer's own: several trainers fill what one leaves idle.
         """
         self._record_step()
-        self.network.train()
+        self._be_learning()
         self._priors.copy_(priors)
         self._totals.zero_()
         batches = self._draw_batches().to(self._index.device)
@@ -114,25 +114,30 @@ class Trainer:
     def try_steps(self, count: int) -> None:
         """Take steps as in an epoch, to see how long they take; for a trainer that is thrown away."""
         self._record_step()
-        self.network.train()
+        self._be_learning()
         batches = self._draw_batches().to(self._index.device)
         for number in range(count):
             self._step(batches[number % len(batches)], 0.0)
 
     def try_once(self) -> None:
         """Take one step that is not recorded; for a trainer that is thrown away."""
-        self.network.train()
+        self._be_learning()
         self._train_batch()
 
     def _record_step(self) -> None:
         """On a GPU, record the step that epochs replay."""
         if self._index.is_cuda and self._replay is None:
-            self.network.train()
+            self._be_learning()
             self._replay = self._capture()
+
+    def _be_learning(self) -> None:
+        if not self.network.training:  # to say so takes milliseconds, in which a GPU has nothing to do
+            self.network.train()
 
     def is_finite(self) -> bool:
         """Whether all weights are numbers; a last step can break them after the last loss was sound."""
-        return bool(nn.utils.get_total_norm(self.network.parameters()).isfinite())
+        norms = torch._foreach_norm(list(self.network.parameters()))
+        return bool(torch.stack(norms).isfinite().all())
 
     def state_dict(self) -> dict:
         return {

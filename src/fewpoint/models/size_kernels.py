@@ -53,8 +53,8 @@ class _SideBySide(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, fine: Tensor, bias: Tensor, skipped: Tensor) -> Tensor:
         ctx.widths, ctx.bias_type = (fine.shape[1], skipped.shape[1]), bias.dtype
-        batch, _, height, width = fine.shape
-        result = fine.new_empty(batch, sum(ctx.widths), height, width).to(memory_format=torch.channels_last)
+        shape = (fine.shape[0], sum(ctx.widths), *fine.shape[2:])
+        result = torch.empty(shape, dtype=fine.dtype, device=fine.device, memory_format=torch.channels_last)
         table = Table(result, *ctx.widths)
         widths = [each // table.unit for each in ctx.widths]
         _set_beside[table.whole](fine, bias, skipped, result, *widths, **table.shape, **table.tile)

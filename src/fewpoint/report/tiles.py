@@ -167,4 +167,4 @@ def _draw_contour(
     """A line of one pixel, on large tiles of two: as shifted copies, for Pillow thins wide lines of short pieces."""
     shifts = ((0, 0), (0, 1), (1, 0), (1, 1)) if max(size) >= BOLD_FROM else ((0, 0),)
     for shift in shifts:
-        canvas.line([(x, y) for y, x in np.round(line) + shift], fill=colour)
+        canvas.line((np.round(line) + shift)[:, ::-1].ravel().tolist(), fill=colour)

@@ -47,27 +47,37 @@ def make_case(side: int, settings: Settings, device: torch.device) -> tuple[Task
     return task, build_samples(phantom.sequence, blocks, phantom.points, size, device)
 
 
-def reference_step(samples: SampleSet) -> Callable[[], None]:
-    """The plain step, ready to be called."""
-    device = samples.frames.device
-    on_cuda = device.type == "cuda"
-    network = build_network(samples.frames.shape[1], NetworkSettings(multiple=1), 0.01, torch.Generator()).to(device)
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-4, weight_decay=0.01)
-    scaler = torch.amp.GradScaler(device.type, enabled=on_cuda)
-    priors = torch.full((BATCH,), 0.1, device=device)
+class Plain:
+    """The paper's network and what trains it, the plain way."""
 
-    def step() -> None:
-        index = torch.randint(samples.n_frames, (BATCH,), device=device)
-        optimiser.zero_grad()
-        with torch.autocast(device.type, torch.float16, enabled=on_cuda):
-            logits = network(samples.standardise(samples.frames[index]))
+    def __init__(self, samples: SampleSet) -> None:
+        self.samples, self.device = samples, samples.frames.device
+        shape, random = NetworkSettings(multiple=1), torch.Generator()
+        self.network = build_network(samples.frames.shape[1], shape, 0.01, random).to(self.device)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=1e-4, weight_decay=0.01)
+        self.halved = self.device.type == "cuda"
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.halved)
+        self.priors = torch.full((BATCH,), 0.1, device=self.device)
+
+    def step(self) -> None:
+        """One step on frames drawn at random."""
+        index = torch.randint(self.samples.n_frames, (BATCH,), device=self.device)
+        self.learn(self.samples.frames[index], index)
+
+    def learn(self, frames: torch.Tensor, index: torch.Tensor) -> None:
+        """One step on (2, C, h, w) frames, those of the index."""
+        samples = self.samples
+        self.optimiser.zero_grad()
+        logits = self.predict(frames)
         pooled = pool_regions(logits, samples.labels[index], samples.regions)
-        risk = pu_risk(pooled, samples.positive[index], samples.unlabelled[index], priors, RiskSettings())
-        scaler.scale(risk.objective).backward()
-        scaler.step(optimiser)
-        scaler.update()
+        risk = pu_risk(pooled, samples.positive[index], samples.unlabelled[index], self.priors, RiskSettings())
+        self.scaler.scale(risk.objective).backward()
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
 
-    return step
+    def predict(self, frames: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(self.device.type, torch.float16, enabled=self.halved):
+            return self.network(self.samples.standardise(frames))
 
 
 def our_step(task: Task, samples: SampleSet) -> Callable[[], None]:
@@ -100,7 +110,7 @@ def compare_steps(side: int, settings: Settings, device: torch.device, turns: in
     """Milliseconds a frame of the reference and of ours."""
     task, samples = make_case(side, settings, device)
     with cpu_threads(settings.training.threads):
-        plain, ours = take_turns([reference_step(samples), our_step(task, samples)], turns, device)
+        plain, ours = take_turns([Plain(samples).step, our_step(task, samples)], turns, device)
     return 1e3 * plain / BATCH, 1e3 * ours / settings.training.batch
 
 

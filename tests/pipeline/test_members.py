@@ -302,7 +302,7 @@ def test_masks_are_made_of_the_mean_of_all_further_rounds(monkeypatch):
     seen = []
     real = run_module.stages.enlarge_maps
     monkeypatch.setattr(
-        run_module.stages, "enlarge_maps", lambda members, samples: seen.append(members) or real(members, samples)
+        run_module.stages, "enlarge_maps", lambda members, *rest: seen.append(members) or real(members, *rest)
     )
     result, previous = run_and_keep(make_task(TWO_ROUNDS))
     assert [record.phase for record in result.history.records][-2:] == ["round 1", "round 2"]

@@ -136,11 +136,22 @@ def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
     superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
     samples = prepare_samples(task, superpixels, task.points, CPU)
     logits = np.zeros((5, *samples.size.padded), np.float16)
-    maps = enlarge_maps([logits + 1, logits - 1], samples).values
+    maps = enlarge_maps([logits + 1, logits - 1], samples, surest=0.0).values
     assert (maps.shape, maps.dtype) == ((5, 40, 48), np.float16)
     assert (maps[[1, 4]] == 0).all()
     # The mean of the probabilities of 1 and -1.
     np.testing.assert_allclose(maps[[0, 2, 3]], 0.5, atol=1e-3)
+
+
+@pytest.mark.parametrize(("surest", "expected"), [(0.0, 0.5), (0.5, 0.6155), (1.0, 0.7311)])
+def test_maps_go_from_the_mean_of_the_members_to_the_surest(surest, expected):
+    task = make_task()
+    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
+    logits = np.zeros((5, *samples.size.padded), np.float16)
+    maps = enlarge_maps([logits + 1, logits - 1], samples, surest).values  # probabilities 0.7311 and 0.2689
+    np.testing.assert_allclose(maps, expected, atol=1e-3)
+    alone = [enlarge_maps([logits + 1], samples, share).values for share in (surest, 0.0)]
+    assert np.array_equal(*alone)
 
 
 def test_the_seed_decides_the_first_weights():

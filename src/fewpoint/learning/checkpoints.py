@@ -17,7 +17,7 @@ from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
 
 LEAST_SECONDS = 10.0  # between two checkpoints: on a fast GPU, writing one takes as long as learning an epoch
-RARENESS = 100  # times as long as writing one takes, at least
+SHORT_SECONDS = 0.1  # that writing one may take; where it takes longer, they lie as much farther apart
 
 
 def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -30,7 +30,7 @@ def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
         if started >= due:
             save(state)
             over = time.monotonic()
-            due = over + max(LEAST_SECONDS, RARENESS * (over - started))
+            due = over + LEAST_SECONDS * max(1.0, (over - started) / SHORT_SECONDS)
 
     return save_in_time
 

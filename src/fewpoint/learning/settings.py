@@ -134,7 +134,8 @@ class RefinementSettings:
 
     networks: trained on the points, each with its own seed; their probabilities are averaged.
     rounds: how often new networks learn from the last ones' probabilities, put right by the clicks; the masks are made
-    of the mean of all of them. sparse_rounds: the same where most frames between clicks have none, if it is more.
+    of all of them. sparse_rounds: the same where most frames between clicks have none, if it is more.
+    surest: of several such networks, how far to go from the mean of their probabilities to the largest.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
     unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
     prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out. Of clicks
@@ -151,6 +152,7 @@ class RefinementSettings:
     networks: int = 1
     rounds: int = 0
     sparse_rounds: int = 0
+    surest: float = 0.0
     round_networks: int = 1
     round_epochs: int = 24
     round_rate: float = 1e-3
@@ -171,7 +173,7 @@ class RefinementSettings:
         require("refinement", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
         for name in ("nearness", "profile", "taper", "outlines"):
             require("refinement", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
-        for name in ("unseen", "sizes"):
+        for name in ("unseen", "sizes", "surest"):
             require("refinement", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
         require("refinement", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
         require("refinement", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)

@@ -152,7 +152,9 @@ def _prepare_smoothers(
 def _measure_pace(ground: JointGround) -> Pace:
     def choose(logits: Tensor) -> None:
         parts = [each.half().cpu().numpy() for each in logits.unbind(1)]
-        maps = tuple(stages.enlarge_maps([part], own) for part, own in zip(parts, ground.samples, strict=True))
+        maps = tuple(
+            stages.enlarge_maps([part], own, surest=0.0) for part, own in zip(parts, ground.samples, strict=True)
+        )
         stages.choose_labels(ground.tasks, ground.superpixels, maps, ground.smoothers)
 
     return rehearse(stages.prepare_joint(ground.tasks, ground.samples, ground.tasks[0].seed).trainer, choose)
@@ -164,7 +166,7 @@ def _run_inside(
     """From superpixels to the masks of each object, on the part of the frames that matters; and what to say of them."""
     rounds = JointRounds(_plan_rounds(ground, folder, listener), folder)
     learnt = log.run("learning", count_epochs(ground.tasks[0].settings), rounds.run)
-    maps = log.run("prediction", 0, lambda: _predict(learnt, ground.samples, folder))
+    maps = log.run("prediction", 0, lambda: _predict(learnt, ground, folder))
     labels = log.run("masks", 0, lambda: _choose_labels(ground, maps, folder))
     parts = []
     for number, task in enumerate(ground.tasks):
@@ -186,12 +188,14 @@ def _plan_rounds(ground: JointGround, folder: RunFolder | None, listener: Listen
 
 
 def _predict(
-    learnt: tuple[JointLearnt, ...], samples: tuple[SampleSet, ...], folder: RunFolder | None
+    learnt: tuple[JointLearnt, ...], ground: JointGround, folder: RunFolder | None
 ) -> tuple[tuple[ProbabilityMaps, ...], bool]:
+    surest = ground.tasks[0].settings.refinement.surest
+
     def compute() -> tuple[ProbabilityMaps, ...]:
         return tuple(
-            stages.enlarge_maps([member.logits for member in each.members], own)
-            for each, own in zip(learnt, samples, strict=True)
+            stages.enlarge_maps([member.logits for member in each.members], own, surest)
+            for each, own in zip(learnt, ground.samples, strict=True)
         )
 
     return keep(

@@ -83,7 +83,7 @@ def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smo
     """Rehearse with a network of its own, which is thrown away: some steps, one prediction, masks from it."""
 
     def choose(logits: Tensor) -> None:
-        maps = stages.enlarge_maps([logits.half().cpu().numpy()], samples)
+        maps = stages.enlarge_maps([logits.half().cpu().numpy()], samples, surest=0.0)
         stages.choose_masks(task, superpixels, maps, smoother)
 
     pace = rehearse(stages.prepare_learning(task, samples, task.seed).trainer, choose)

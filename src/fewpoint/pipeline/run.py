@@ -261,7 +261,8 @@ def _run_inside(
     if samples.frames.is_cuda and folder is not None and task.outputs.report:
         Thread(target=lambda: list(map(import_module, REPORT_MODULES))).start()  # while the GPU is at work
     learnt, history = log.run("learning", count_epochs(task.settings, task.refining), lambda: _learn(rounds))
-    probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, folder))
+    surest = task.settings.refinement.surest
+    probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, surest, folder))
     masks = log.run("masks", 0, lambda: _masks(task, ground.superpixels, probabilities, smoother, folder))
     priors = estimate_priors(learnt, samples)
     sequence = task.sequence
@@ -290,11 +291,13 @@ def _learn(rounds: Rounds) -> tuple[tuple[tuple[Learnt, ...], PriorHistory], boo
     return (learnt, history), reused
 
 
-def _predict(learnt: tuple[Learnt, ...], samples: SampleSet, folder: RunFolder | None) -> tuple[ProbabilityMaps, bool]:
+def _predict(
+    learnt: tuple[Learnt, ...], samples: SampleSet, surest: float, folder: RunFolder | None
+) -> tuple[ProbabilityMaps, bool]:
     return keep(
         folder,
         "probabilities.npy",
-        lambda: stages.enlarge_maps([member.logits for member in learnt], samples),
+        lambda: stages.enlarge_maps([member.logits for member in learnt], samples, surest),
         lambda maps, file: save_array(maps.values, file),
         lambda path: ProbabilityMaps(load_array(path, "probabilities")),
     )

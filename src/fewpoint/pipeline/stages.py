@@ -209,13 +209,17 @@ def take_weights(network: nn.Module) -> Weights:
     return {name: values.detach().cpu().contiguous().numpy().copy() for name, values in network.state_dict().items()}
 
 
-def enlarge_maps(members: list[np.ndarray], samples: SampleSet) -> ProbabilityMaps:
-    """Mean probabilities at the input's size from (T, h, w) logits of each member; zero on frames marked absent."""
+def enlarge_maps(members: list[np.ndarray], samples: SampleSet, surest: float) -> ProbabilityMaps:
+    """Probabilities at the input's size from (T, h, w) logits of each member; zero on frames marked absent.
+
+    Where members disagree, their mean covers less than each of them. surest: how far to go from it to the largest.
+    """
     maps = make_frames((samples.n_frames, *samples.size.full), np.float16)
     for frame, place in enumerate(walk(maps)):
         if not samples.absent[frame]:
             logits = torch.from_numpy(np.stack([member[frame] for member in members])).float()
-            place[:] = torch.sigmoid(samples.size.enlarge(logits)).mean(0).numpy()
+            each = torch.sigmoid(samples.size.enlarge(logits))
+            place[:] = each.mean(0).lerp(each.amax(0), surest).numpy()
     return ProbabilityMaps(maps)
 
 

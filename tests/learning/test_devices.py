@@ -1,12 +1,10 @@
 """The device asked for, or a clear word why not."""
 
-import os
-
 import pytest
 import torch
 
 from fewpoint.errors import DeviceError
-from fewpoint.learning.devices import choose_device, cpu_threads, describe_device, free_cores
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 
 
 def test_the_cpu_is_always_there_and_described_with_its_threads():
@@ -38,10 +36,3 @@ def test_threads_are_given_for_a_while_and_taken_back_whatever_happens():
     assert torch.get_num_threads() == before
     with cpu_threads(0):
         assert torch.get_num_threads() == before
-
-
-@pytest.mark.parametrize(("told", "cores"), [("1", 1), ("3", 3), ("64", 4), ("", 4), ("0", 4), ("2,1", 4)])
-def test_cores_are_those_given_or_fewer_where_the_environment_says_so(monkeypatch, told, cores):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3}, raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", told)
-    assert free_cores() == cores

@@ -122,3 +122,4 @@ def test_running_averages_are_recalled_as_torch_predicts_by_them():
 def test_places_that_32_bits_cannot_count_are_left_to_torch():
     assert suits(torch.empty(2, 8, 4, 4, device="meta"))
     assert not suits(torch.empty(2**16, 8, 64, 64, device="meta"))
+    assert not suits(torch.empty(2**15, 8, 64, 64, device="meta"), wider=2)

@@ -75,7 +75,7 @@ def test_a_network_by_kernels_says_and_learns_what_one_without_does(channels, tr
     results = []
     for of_norms, of_sizes in ((None, None), (norm_kernels, size_kernels)):
         monkeypatch.setattr(BatchNorm, "choose_kernels", lambda _, features, kernels=of_norms: kernels)
-        monkeypatch.setattr(sizes, "_choose_kernels", lambda _, fused, kernels=of_sizes: kernels)
+        monkeypatch.setattr(sizes, "_choose_kernels", lambda *_, kernels=of_sizes, **__: kernels)
         learner = copy.deepcopy(network)
         logits = learner(frames)
         gradients = torch.autograd.grad(logits.square().mean(), list(learner.parameters())) if training else ()

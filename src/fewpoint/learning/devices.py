@@ -1,6 +1,5 @@
 """Which device to compute on."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,13 +31,6 @@ def cpu_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def free_cores() -> int:
-    """Cores that this process may use: those that it is given, or fewer where OMP_NUM_THREADS says so."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, int(told)) if told.isdigit() and int(told) else cores
 
 
 def describe_device(device: torch.device) -> str:

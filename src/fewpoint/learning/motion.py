@@ -10,6 +10,7 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.core.paging import walk
+from fewpoint.core.threads import work_ahead
 from fewpoint.learning.clicks import usual_gap
 from fewpoint.superpixels.intensity import window_of
 
@@ -50,11 +51,12 @@ def _follow_all(
     grey: np.ndarray, points: PointSet, size: tuple[int, int], rows: np.ndarray, steps: int
 ) -> set[tuple[int, int, int]]:
     """The rows and all places to which they go, both ways."""
-    found = {tuple(row) for row in rows.tolist()}
-    for frame, y, x in rows.tolist():
-        for direction in (-1, 1):
-            found |= _follow(grey, points, size, (frame, y, x), direction * steps)
-    return found
+
+    def follow(row: list[int]) -> set[tuple[int, int, int]]:
+        ways = (_follow(grey, points, size, tuple(row), direction * steps) for direction in (-1, 1))
+        return {tuple(row)}.union(*ways)
+
+    return set().union(*work_ahead(follow, rows.tolist()))
 
 
 def _follow(
@@ -163,5 +165,8 @@ def _reduce(sequence: ImageSequence) -> np.ndarray:
     window = window_of(sequence)
     scale = min(1.0, WORKING_SIDE / max(sequence.size))
     size = tuple(max(1, round(side * scale)) for side in sequence.size)
-    frames = (window.apply(frame).mean(axis=-1) for frame in walk(sequence.frames))
-    return np.stack([resize(frame, size, anti_aliasing=scale < 1) for frame in frames])
+
+    def reduce(frame: np.ndarray) -> np.ndarray:
+        return resize(window.apply(frame).mean(axis=-1), size, anti_aliasing=scale < 1)
+
+    return np.stack(list(work_ahead(reduce, walk(sequence.frames))))

@@ -7,7 +7,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from fewpoint.learning.devices import free_cores
+from fewpoint.core.threads import free_cores
 
 Descend = Callable[[nn.Module, Tensor, torch.Generator], Tensor]
 LARGEST_SEED = 2**62

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
 from fewpoint.core.paging import let_go
+from fewpoint.core.threads import work_ahead
 from fewpoint.learning.working import WorkingSize
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import frame_of_region, labelled_regions, regions_at_points
@@ -120,13 +121,12 @@ def _mark_samples(
     }
 
 
-def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 32) -> Tensor:
+def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 8) -> Tensor:
     """(T, C, h, w) float32 in [0, 1] at the working size, a few frames at a time."""
-    window = window_of(sequence)
-    pieces = []
-    for start in range(0, len(sequence), chunk):
-        piece = torch.from_numpy(window.apply(sequence.frames[start : start + chunk])).permute(0, 3, 1, 2)
-        pieces.append(size.reduce_frames(piece.contiguous()))
+    window, pieces = window_of(sequence), []
+    starts = range(0, len(sequence), chunk)
+    for piece in work_ahead(lambda start: window.apply(sequence.frames[start : start + chunk]), starts):
+        pieces.append(size.reduce_frames(torch.from_numpy(piece).permute(0, 3, 1, 2).contiguous()))
         let_go(sequence.frames)
     return torch.cat(pieces)
 

@@ -106,9 +106,9 @@ def find_kernels() -> ModuleType | None:
     return norm_kernels
 
 
-def suits(features: Tensor) -> bool:
-    """Whether kernels of our own can read it, with channels last: 32 bits must count its places."""
-    return features.numel() < 2**31
+def suits(features: Tensor, wider: int = 1) -> bool:
+    """Whether kernels of our own can read it, or what is so many times wider: 32 bits must count its places."""
+    return wider * features.numel() < 2**31
 
 
 def _choose_kernels(norm: Norm, *batches: Tensor) -> ModuleType | None:

@@ -21,7 +21,7 @@ def halve(features: Tensor, fused: bool) -> tuple[Tensor, Tensor]:
 
 def double(upsampler: nn.ConvTranspose2d, features: Tensor, skipped: Tensor, fused: bool) -> Tensor:
     """The features at twice the size, beside those that skipped the smaller sizes."""
-    kernels = _choose_kernels(skipped, fused)
+    kernels = _choose_kernels(skipped, fused, wider=2)
     if kernels is None:
         return torch.cat([upsampler(features), skipped], dim=1)
     fine = nn.functional.conv_transpose2d(features, upsampler.weight, stride=upsampler.stride)
@@ -47,8 +47,9 @@ def fill_channels(frames: Tensor) -> Tensor:
     return filled.contiguous(memory_format=torch.channels_last)
 
 
-def _choose_kernels(features: Tensor, fused: bool) -> ModuleType | None:
-    if not (fused and features.is_cuda and suits(features)) or find_kernels() is None:
+def _choose_kernels(features: Tensor, fused: bool, wider: int = 1) -> ModuleType | None:
+    """The kernels, where they can read what is so many times wider than the features."""
+    if not (fused and features.is_cuda and suits(features, wider)) or find_kernels() is None:
         return None
     from fewpoint.models import size_kernels
 

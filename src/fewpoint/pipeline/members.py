@@ -23,11 +23,11 @@ from fewpoint.core import (
     ignore,
 )
 from fewpoint.core.progress import Event
+from fewpoint.core.threads import free_cores
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
 from fewpoint.learning.clicks import is_sparse
-from fewpoint.learning.devices import free_cores
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet

@@ -5,6 +5,7 @@ length of their common border, those over one another on neighbouring frames by 
 the difference of colour.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.core.paging import walk
+from fewpoint.core.threads import work_ahead
 from fewpoint.errors import SettingsError
 from fewpoint.superpixels.intensity import window_of
-from fewpoint.superpixels.regions import region_areas, region_means
+from fewpoint.superpixels.regions import region_areas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -170,25 +172,26 @@ def _differ(colours: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.ndarray:
     """(total, C) mean colour of each region, 0 … 1 by one window over the sequence."""
     window = window_of(sequence)
-    pieces = []
-    for frame, labels in zip(walk(sequence.frames), walk(superpixels.labels), strict=True):
-        one = SuperpixelMap(labels[np.newaxis])
-        scaled = window.apply(frame)
-        pieces.append(np.stack([region_means(one, scaled[np.newaxis, ..., c]) for c in range(scaled.shape[-1])], 1))
-    return np.concatenate(pieces)
+
+    def measure(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        regions, channels = labels.ravel(), np.moveaxis(window.apply(frame), -1, 0)
+        sums = [np.bincount(regions, channel.ravel()) for channel in channels]
+        return np.stack(sums, axis=1) / np.bincount(regions)[:, np.newaxis]
+
+    return np.concatenate(list(work_ahead(measure, walk(sequence.frames), walk(superpixels.labels))))
 
 
 def _neighbours(superpixels: SuperpixelMap) -> tuple[np.ndarray, np.ndarray]:
     """(E, 2) global regions that touch on a frame, and the (E,) number of pixel sides along which they do."""
-    pairs, lengths = [np.empty((0, 2), np.int32)], [np.empty(0)]
-    for frame, regions in enumerate(walk(superpixels.labels)):
+
+    def find(frame: int, regions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels, count = regions.astype(np.int64), superpixels.counts[frame]
         sides = [(labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])]
         codes = np.concatenate([_codes(a, b, count) for a, b in sides])
-        found, number = np.unique(codes, return_counts=True)
-        pairs.append((np.stack(np.divmod(found, count), axis=1) + superpixels.offsets[frame]).astype(np.int32))
-        lengths.append(number)
-    return np.concatenate(pairs), np.concatenate(lengths)
+        return _count_pairs(codes, count, superpixels.offsets[frame])
+
+    frames = range(len(superpixels.labels))
+    return _join_pairs(work_ahead(find, frames, walk(superpixels.labels)))
 
 
 def _codes(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
@@ -199,12 +202,24 @@ def _codes(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
 
 def _overlaps(superpixels: SuperpixelMap) -> tuple[np.ndarray, np.ndarray]:
     """(E, 2) global regions of neighbouring frames over one another, and the (E,) number of pixels that they share."""
-    pairs, sizes = [np.empty((0, 2), np.int32)], [np.empty(0)]
-    for frame, (labels, following) in enumerate(pairwise(walk(superpixels.labels))):
+
+    def find(frame: int, both: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        labels, following = both
         count = superpixels.counts[frame + 1]
         codes = labels.astype(np.int64) * count + following
-        found, number = np.unique(codes, return_counts=True)
-        places = superpixels.offsets[frame : frame + 2]
-        pairs.append((np.stack(np.divmod(found, count), axis=1) + places).astype(np.int32))
-        sizes.append(number)
-    return np.concatenate(pairs), np.concatenate(sizes)
+        return _count_pairs(codes.ravel(), count, superpixels.offsets[frame : frame + 2])
+
+    frames = range(len(superpixels.labels) - 1)
+    return _join_pairs(work_ahead(find, frames, pairwise(walk(superpixels.labels))))
+
+
+def _count_pairs(codes: np.ndarray, count: int, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(E, 2) pairs of global regions behind codes first * count + second, and how often each occurs."""
+    found, number = np.unique(codes, return_counts=True)
+    return (np.stack(np.divmod(found, count), axis=1) + offsets).astype(np.int32), number
+
+
+def _join_pairs(of_frames: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of all frames, and their numbers."""
+    pairs, numbers = zip((np.empty((0, 2), np.int32), np.empty(0)), *of_frames, strict=True)
+    return np.concatenate(pairs), np.concatenate(numbers)

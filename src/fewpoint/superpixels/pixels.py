@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from fewpoint.core import SuperpixelMap
 from fewpoint.core.paging import walk
+from fewpoint.core.threads import work_ahead
 from fewpoint.superpixels.regions import paint_frames, region_means
 
 SUREST = 1e-4  # probabilities are kept this far from 0 and 1, where their logits have no end
@@ -28,8 +29,11 @@ def take_to_pixels(
     array([[0.73, 0.31, 0.2 ]], dtype=float32)
     """
     moves = _logits(regions) - _logits(region_means(superpixels, pixels))
-    for move, own in zip(paint_frames(superpixels, moves.astype(np.float32)), walk(pixels), strict=True):
-        yield gaussian_filter(expit(_logits(own.astype(np.float32)) + move), blur)
+
+    def move_pixels(move: np.ndarray, own: np.ndarray) -> np.ndarray:
+        return gaussian_filter(expit(_logits(own.astype(np.float32)) + move), blur)
+
+    return work_ahead(move_pixels, paint_frames(superpixels, moves.astype(np.float32)), walk(pixels))
 
 
 def _logits(probabilities: np.ndarray) -> np.ndarray:

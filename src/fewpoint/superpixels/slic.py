@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from fewpoint.core import ImageSequence, Listener, StageProgress, SuperpixelMap, ignore
 from fewpoint.core.paging import make_frames, walk
+from fewpoint.core.threads import work_ahead
 from fewpoint.errors import SettingsError
 from fewpoint.superpixels.intensity import window_of
 
@@ -60,13 +60,14 @@ def segment_frames(
 
 
 def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
-    """Labels of each frame in order. Threads suffice: the clustering runs outside the interpreter's lock."""
+    """Labels of each frame in order."""
     window = window_of(sequence)
     size = _fit(sequence.square_size, settings.max_side)
-    with ThreadPoolExecutor(jobs) as pool:
-        segmented = pool.map(lambda frame: _segment_frame(window.apply(frame), size, settings), sequence.frames)
-        for _, labels in zip(walk(sequence.frames), segmented, strict=True):
-            yield labels
+
+    def segment(frame: np.ndarray) -> np.ndarray:
+        return _segment_frame(window.apply(frame), size, settings)
+
+    return work_ahead(segment, walk(sequence.frames), jobs=jobs)
 
 
 def _segment_frame(frame: np.ndarray, size: tuple[int, int], settings: SuperpixelSettings) -> np.ndarray:

@@ -17,7 +17,7 @@ from fewpoint.learning.parts import Parts
 from fewpoint.learning.prediction import Replay, choose_layout, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
-from fewpoint.models.norms import is_fused
+from fewpoint.models.multires_unet import MultiResUNet
 
 Result = TypeVar("Result")
 
@@ -58,7 +58,13 @@ class Trainer:
     """
 
     def __init__(
-        self, network: nn.Module, samples: SampleSet, recipe: Recipe, seed: int, *, others: tuple[SampleSet, ...] = ()
+        self,
+        network: MultiResUNet,
+        samples: SampleSet,
+        recipe: Recipe,
+        seed: int,
+        *,
+        others: tuple[SampleSet, ...] = (),
     ) -> None:
         device = samples.frames.device
         self.network = network.to(device, memory_format=choose_layout(network, device))
@@ -73,7 +79,7 @@ class Trainer:
         self._totals = torch.zeros(4, *objects, device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
-        self.looks = Replay() if is_fused(network) else None
+        self.looks = Replay() if network.fused else None
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._copies = _copy_network(self.network, recipe.training, device)
 

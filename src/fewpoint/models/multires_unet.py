@@ -69,6 +69,7 @@ class MultiResUNet(nn.Module):
     """Maps frames (B, C, H, W) to logits (B, H, W), or (B, K, H, W) of K > 1 objects.
 
     H and W must be multiples of 2 ** (levels - 1).
+    fused: whether it goes through kernels of our own where it can.
     """
 
     def __init__(self, channels: int, settings: NetworkSettings, objects: int = 1) -> None:

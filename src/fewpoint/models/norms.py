@@ -62,11 +62,6 @@ def make_norm(settings: NetworkSettings, channels: int, activate: bool) -> Norm:
     return BatchNorm(channels, activate, fused=settings.is_wide)
 
 
-def is_fused(network: nn.Module) -> bool:
-    """Whether a network's norms go through kernels of our own where they can."""
-    return any(isinstance(module, BatchNorm) and module.fused for module in network.modules())
-
-
 def add_normalised(unit: Tensor, unit_norm: Norm, shortcut: Tensor, shortcut_norm: Norm) -> Tensor:
     """ReLU of the sum of a unit's and a shortcut's features, both normalised; in one pass where kernels can."""
     kernels = _choose_kernels(unit_norm, unit, shortcut)

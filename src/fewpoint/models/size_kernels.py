@@ -40,7 +40,7 @@ class _Halved(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, of_result: Tensor, of_features: Tensor) -> Tensor:
         (features,) = ctx.saved_tensors
-        of_result, _ = find_gap(of_result.contiguous(memory_format=torch.channels_last))
+        of_result = of_result.contiguous(memory_format=torch.channels_last)
         of_features, gap = find_gap(of_features)
         table, total = Table(of_result, gap), torch.empty_like(features)
         across = of_result.shape[-1]

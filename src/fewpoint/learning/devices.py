@@ -33,6 +33,11 @@ def cpu_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def computes_in_halves(device: torch.device) -> bool:
+    """Whether it is faster in bfloat16: CUDA devices are, and CPUs with instructions for it."""
+    return device.type == "cuda" or (device.type == "cpu" and torch.cpu._is_avx512_bf16_supported())
+
+
 def describe_device(device: torch.device) -> str:
     """One line for the manifest and the report."""
     if device.type == "cuda":

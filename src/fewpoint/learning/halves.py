@@ -1,11 +1,11 @@
-"""A step in mixed precision on a GPU: all weights are cast at once, where autocast would cast each by itself."""
+"""A step in mixed precision: all weights are cast at once, where autocast would cast each by itself."""
 
 from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
-from fewpoint.learning.parts import Descend
+from fewpoint.learning.parts import Descend, Parts
 
 CONVOLUTIONS = (nn.Conv2d, nn.ConvTranspose2d)
 
@@ -14,9 +14,10 @@ class Halves:
     """A network and a copy whose convolutions are in bfloat16; all else, norms above all, is one and the same.
 
     What is learnt is what autocast would learn, without a kernel for each weight and for each gradient.
+    parts: into how many parts a batch is divided, as Parts does.
     """
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, parts: int = 1) -> None:
         kept = [each for each in network.modules() if not isinstance(each, CONVOLUTIONS) and not list(each.children())]
         self._copy = deepcopy(network, {id(module): module for module in kept})
         self._whole = _convolution_weights(network)
@@ -24,6 +25,7 @@ class Halves:
             if isinstance(module, CONVOLUTIONS):
                 module.bfloat16()
         self._halves = _convolution_weights(self._copy)
+        self._parts = Parts(self._copy, parts) if parts > 1 else None
 
     def descend(self, descend: Descend, index: Tensor, noise: torch.Generator) -> Tensor:
         """Leave the gradients of the frames of the index in the network, and return the figures.
@@ -34,7 +36,10 @@ class Halves:
             torch._foreach_copy_(self._halves, self._whole)
         for half in self._halves:
             half.grad = None
-        figures = descend(self._copy, index, noise)
+        if self._parts is None:
+            figures = descend(self._copy, index, noise)
+        else:
+            figures = self._parts.descend(descend, index, noise)
         gradients = [torch.empty_like(weight) for weight in self._whole]
         torch._foreach_copy_(gradients, [half.grad for half in self._halves])
         for weight, gradient in zip(self._whole, gradients, strict=True):

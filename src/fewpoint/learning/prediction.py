@@ -6,6 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from fewpoint.learning.devices import computes_in_halves
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
@@ -99,10 +100,14 @@ def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings)
 def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
     """(B, C, h, w) standardised frames to (B, h, w) float32 logits, in the precision and layout the device likes."""
     frames = frames.to(memory_format=choose_layout(network, frames.device))
-    mixed = frames.is_cuda and settings.precision == "bfloat16"
-    with torch.autocast(frames.device.type, torch.bfloat16, enabled=mixed):
+    with torch.autocast(frames.device.type, torch.bfloat16, enabled=is_mixed(frames.device, settings)):
         logits = network(frames)
     return logits.float()
+
+
+def is_mixed(device: torch.device, settings: TrainingSettings) -> bool:
+    """Whether convolutions are computed in bfloat16: where that is asked for, and faster."""
+    return settings.precision == "bfloat16" and computes_in_halves(device)
 
 
 def choose_layout(network: nn.Module, device: torch.device) -> torch.memory_format:

@@ -14,7 +14,7 @@ from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly,
 from fewpoint.learning.halves import Halves
 from fewpoint.learning.objectives import Objective
 from fewpoint.learning.parts import Parts
-from fewpoint.learning.prediction import Replay, choose_layout, run_network
+from fewpoint.learning.prediction import Replay, choose_layout, is_mixed, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
 from fewpoint.models.multires_unet import MultiResUNet
@@ -254,9 +254,10 @@ class Trainer:
 
 def _copy_network(network: nn.Module, settings: TrainingSettings, device: torch.device) -> Parts | Halves | None:
     """The copies that take steps for a network; None where it takes them itself."""
-    if device.type == "cpu" and settings.parts > 1:
-        return Parts(network, settings.parts)
-    return Halves(network) if device.type == "cuda" and settings.precision == "bfloat16" else None
+    parts = settings.parts if device.type == "cpu" else 1
+    if is_mixed(device, settings):
+        return Halves(network, parts)
+    return Parts(network, parts) if parts > 1 else None
 
 
 def finish(steps: Generator[None, None, Result]) -> Result:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from fewpoint.models.joining import join_channels
 from fewpoint.models.settings import NetworkSettings
 
 
@@ -79,7 +80,7 @@ def join_scales(scales: list[Tensor], last_norm: Norm, shortcut: Tensor, shortcu
     """
     kernels = _choose_kernels(norm, *scales, shortcut)
     if kernels is None:
-        return norm(torch.cat([*scales[:-1], last_norm(scales[-1])], dim=1) + shortcut_norm(shortcut))
+        return norm(join_channels([*scales[:-1], last_norm(scales[-1])]) + shortcut_norm(shortcut))
     *scales, shortcut = map(_lay_out, (*scales, shortcut))
     settled = last_norm.settle(scales[-1], kernels), shortcut_norm.settle(shortcut, kernels)
     joined, parts = kernels.join(scales, settled[0], shortcut, settled[1], norm.running_mean)

@@ -5,6 +5,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
+from fewpoint.models.joining import join_channels
 from fewpoint.models.norms import find_kernels, suits
 
 ALIGNED = 8  # channels that a GPU's convolutions read at once
@@ -23,7 +24,7 @@ def double(upsampler: nn.ConvTranspose2d, features: Tensor, skipped: Tensor, fus
     """The features at twice the size, beside those that skipped the smaller sizes."""
     kernels = _choose_kernels(skipped, fused, wider=2)
     if kernels is None:
-        return torch.cat([upsampler(features), skipped], dim=1)
+        return join_channels([upsampler(features), skipped])
     fine = nn.functional.conv_transpose2d(features, upsampler.weight, stride=upsampler.stride)
     fine, skipped = (each.contiguous(memory_format=torch.channels_last) for each in (fine, skipped))
     return kernels.set_beside(fine, upsampler.bias, skipped)

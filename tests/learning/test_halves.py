@@ -51,3 +51,13 @@ def test_weights_stay_in_full_precision_and_under_their_names(network):
     Halves(network).descend(descend, torch.arange(2), torch.Generator())
     assert set(network.state_dict()) == names
     assert all(each.dtype == torch.float32 for each in network.parameters())
+
+
+def test_a_batch_in_parts_gets_the_mean_of_their_gradients(network):
+    plain, index, noise = copy.deepcopy(network), torch.arange(4), torch.Generator().manual_seed(3)
+    figures = Halves(network, parts=2).descend(descend, index, noise)
+    alone = descend(plain, index[:2], noise)  # descend draws the same frames for either half
+    torch.testing.assert_close(figures, alone, rtol=0, atol=0)
+    for (name, mine), (_, theirs) in zip(network.named_parameters(), plain.named_parameters(), strict=True):
+        assert mine.grad.dtype == torch.float32, name
+        torch.testing.assert_close(mine.grad, theirs.grad, rtol=0, atol=0, msg=name)

@@ -82,7 +82,7 @@ def test_a_replayed_network_says_what_it_has_learnt_meanwhile(device):
         after = [replay(network, frames, RUNNING) for frames in batches]
     for frames, old, new in zip(batches, before, after, strict=True):
         torch.testing.assert_close(new, run_network(network, frames, RUNNING).detach(), rtol=1e-2, atol=1e-2)
-        torch.testing.assert_close(new, old + 1, rtol=1e-2, atol=1e-2)  # of bfloat16
+        torch.testing.assert_close(new, old + 1, rtol=1e-2, atol=2e-2)  # of bfloat16
 
 
 def test_a_frames_logits_do_not_depend_on_how_frames_are_batched(many, trainer, monkeypatch):
@@ -118,7 +118,7 @@ def test_with_mirrors_the_probability_is_the_mean_over_the_four_images(many, tra
             torch.sigmoid(network(frames.flip(axes))).flip([axis - 1 for axis in axes])
             for axes in ((), (2,), (3,), (2, 3))
         )
-        mirrored = torch.sigmoid(run_mirrored(network, frames, MIRRORED))
+        mirrored = torch.sigmoid(run_mirrored(network, frames, replace(MIRRORED, precision="float32")))
     torch.testing.assert_close(mirrored, expected / 4, rtol=1e-4, atol=1e-5)
 
 
@@ -142,7 +142,8 @@ def test_wide_networks_keep_a_plane_a_channel_on_a_cpu_and_narrow_ones_do_not(wi
 def test_the_layout_changes_no_logit(samples, monkeypatch):
     given = samples(3)
     network = build_network(1, NetworkSettings(base_width=32, levels=2), 0.1, torch.Generator().manual_seed(0))
-    plain = predict_logits(network, given, RUNNING)
+    settings = replace(RUNNING, precision="float32")
+    plain = predict_logits(network, given, settings)
     monkeypatch.setattr(prediction, "WIDE", 1000)
-    last = predict_logits(network.to(memory_format=torch.channels_last), given, RUNNING)
+    last = predict_logits(network.to(memory_format=torch.channels_last), given, settings)
     torch.testing.assert_close(plain, last, rtol=1e-4, atol=1e-5)

@@ -14,6 +14,7 @@ from fewpoint.learning.settings import RefinementSettings
 from fewpoint.learning.targets import (
     Clues,
     Targets,
+    _covering_level,
     _follow_image,
     _level_of_share,
     click_distances,
@@ -190,6 +191,27 @@ def test_the_amount_is_that_of_unseen_clicks_as_far_as_they_count(samples, unsee
     moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), RefinementSettings(unseen=unseen))
     probabilities = blocks_of(moved)
     assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == marked
+
+
+@pytest.mark.parametrize(
+    ("tenth", "rest", "level"),
+    [
+        (0.95, 0.01, 0.5),  # F1 of the tenth: 2 x 0.095 / (0.1 + 0.104) = 0.93
+        (0.6, 0.045, 2 * 0.06 / (0.1 + 0.1005) - 0.2),  # 0.5985: less than usual
+        (0.3, 0.05, 0.03 / (0.1 + 0.075)),  # 0.343: half of it
+    ],
+)
+def test_what_counts_as_covered_is_less_likely_where_nothing_is_sure(tenth, rest, level):
+    values, areas = torch.tensor([[tenth, *[rest] * 9]] * 3), torch.full((3, 10), 0.1)
+    assert _covering_level(values, areas) == pytest.approx(level, rel=1e-5)
+
+
+def test_networks_that_are_sure_of_nothing_do_not_make_the_object_vanish(samples):
+    blocks, clicked = list(range(4, 12)), PointSet.from_rows([(0, 5, 6)])
+    scores = scores_of(dict.fromkeys(blocks, 0.3))
+    clues = Clues(clicked, clicked, even_out=lambda pooled: pooled)
+    moved = blocks_of(_follow_image(scores, samples(4, clicked), clues, AreaBound(0.6), RefinementSettings()))
+    assert [block for block in range(16) if moved[block] >= 0.5 - 1e-5] == blocks
 
 
 def test_scores_move_as_a_whole_so_that_the_level_becomes_one_half(samples):

@@ -173,3 +173,21 @@ def test_works_of_unequal_length_alternate_until_the_last_ends():
 
     assert alternate([work("a", 1), work("b", 3), work("c", 0)]) == [1, 3, 0]
     assert turns == ["a0", "b0", "b1", "b2"]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(("able", "tolerance"), [(True, 0.1), (False, 0.0)])
+def test_a_cpu_learns_much_the_same_in_halves_and_without_instructions_for_them_just_the_same(
+    samples, trainer, monkeypatch, parts, able, tolerance
+):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: able)
+    given = samples(4)
+    whole, mixed = (
+        trainer(given, training=TrainingSettings(batch=4, frames_per_epoch=4, parts=parts, precision=each))
+        for each in ("float32", "bfloat16")
+    )
+    wanted, found = (train(each, 3, rate=1e-3)[-1].loss for each in (whole, mixed))
+    assert found == pytest.approx(wanted, rel=tolerance, abs=0)
+    assert all(value.dtype == torch.float32 for value in mixed.network.parameters())
+    if able:
+        assert found != wanted  # or nothing was computed in halves

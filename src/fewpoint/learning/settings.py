@@ -59,7 +59,7 @@ class TrainingSettings:
     batch: frames a step. frames_per_epoch: an epoch has at least this many, repeating a short sequence.
     statistics: batch norm at prediction: "running" averages, or "sequence", measured anew over all frames.
     mirrors: whether the last prediction is the mean over the frames and their mirror images.
-    precision: on CUDA, "bfloat16" or "float32".
+    precision: "float32", or "bfloat16" where the device has instructions for it.
     threads: of the network on a CPU; 0 leaves it to torch. A small network gains nothing from more than one, and with
     a fixed number the masks do not depend on how many cores a machine has.
     parts: on a CPU, into how many parts a batch of the only network of a further round is divided, for a core each. A

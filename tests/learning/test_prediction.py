@@ -130,13 +130,18 @@ def test_mirrored_logits_are_finite_where_the_network_is_sure(many):
     assert torch.isfinite(predict_logits(Sure(), many, MIRRORED)).all()
 
 
-@pytest.mark.parametrize(("width", "planes"), [(8, False), (32, True)])
-def test_wide_networks_keep_a_plane_a_channel_on_a_cpu_and_narrow_ones_do_not(width, planes):
+@pytest.mark.parametrize(
+    ("width", "precision", "planes"),
+    [(8, "float32", False), (32, "float32", True), (8, "bfloat16", False), (32, "bfloat16", False)],
+)
+def test_wide_networks_keep_a_plane_a_channel_in_float32_on_a_cpu(monkeypatch, width, precision, planes):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    training = TrainingSettings(precision=precision)
     settings = NetworkSettings(base_width=width, levels=2, multiple=4)
     network = build_network(1, settings, 0.1, torch.Generator().manual_seed(0))
-    layout = choose_layout(network, torch.device("cpu"))
+    layout = choose_layout(network, torch.device("cpu"), training)
     assert (layout == torch.contiguous_format) == planes
-    assert choose_layout(network, torch.device("cuda")) == torch.channels_last
+    assert choose_layout(network, torch.device("cuda"), training) == torch.channels_last
 
 
 def test_the_layout_changes_no_logit(samples, monkeypatch):

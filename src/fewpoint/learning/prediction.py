@@ -15,7 +15,7 @@ PREDICTION_BATCH = 16
 PIXELS_AT_ONCE = 2**20  # on a GPU: of small frames a batch has more, for each is an order that it waits for
 MIRRORS = ((), (-2,), (-1,), (-2, -1))  # rows and columns are the last axes of frames and of logits
 LEAST_PROBABILITY = 1e-5
-WIDE = 8  # channels of the first convolution, from which on a CPU works faster with a plane a channel
+WIDE = 8  # channels of the first convolution, from which on a CPU in float32 works faster with a plane a channel
 
 
 class Replay:
@@ -99,7 +99,7 @@ def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings)
 
 def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
     """(B, C, h, w) standardised frames to (B, h, w) float32 logits, in the precision and layout the device likes."""
-    frames = frames.to(memory_format=choose_layout(network, frames.device))
+    frames = frames.to(memory_format=choose_layout(network, frames.device, settings))
     with torch.autocast(frames.device.type, torch.bfloat16, enabled=is_mixed(frames.device, settings)):
         logits = network(frames)
     return logits.float()
@@ -110,10 +110,11 @@ def is_mixed(device: torch.device, settings: TrainingSettings) -> bool:
     return settings.precision == "bfloat16" and computes_in_halves(device)
 
 
-def choose_layout(network: nn.Module, device: torch.device) -> torch.memory_format:
-    """Channels last, but on a CPU only for narrow networks."""
+def choose_layout(network: nn.Module, device: torch.device, settings: TrainingSettings) -> torch.memory_format:
+    """Channels last, but for wide networks in single precision on a CPU."""
     wide = len(next(network.parameters(), ())) >= WIDE
-    return torch.contiguous_format if wide and device.type == "cpu" else torch.channels_last
+    single = device.type == "cpu" and not is_mixed(device, settings)
+    return torch.contiguous_format if wide and single else torch.channels_last
 
 
 def measure_statistics(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> None:

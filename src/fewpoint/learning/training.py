@@ -67,7 +67,7 @@ class Trainer:
         others: tuple[SampleSet, ...] = (),
     ) -> None:
         device = samples.frames.device
-        self.network = network.to(device, memory_format=choose_layout(network, device))
+        self.network = network.to(device, memory_format=choose_layout(network, device, recipe.training))
         self.samples = samples
         self.others = others
         self.recipe = recipe

@@ -63,16 +63,36 @@ def test_what_looks_alike_but_was_elsewhere_before_is_not_taken_for_it(monkeypat
     frames[:, 53:68, 58:73] = 0.8 * patch + 0.2 * other
     frames[0, 53:68, 43:58] = patch
     frames[1, 53:68, 43:58] = smooth_noise((15, 15), 7, 1.0)
-    sequence, points = ImageSequence.from_array(frames.astype(np.uint8)), PointSet.from_rows([(0, 60, 50)])
-    assert carried(sequence, points, 1) == [(0, 60, 50)]
+    sequence, elsewhere = ImageSequence.from_array(frames.astype(np.uint8)), (1, 120, 5)
+    points = PointSet.from_rows([(0, 60, 50), elsewhere])  # with a point of its own, a frame is not asked twice
+    assert (1, 60, 65) not in carried(sequence, points, 1)
     monkeypatch.setattr(motion, "RETURN", 99)  # it is the way back that tells
-    assert carried(sequence, points, 1) == [(0, 60, 50), (1, 60, 65)]
+    assert (1, 60, 65) in carried(sequence, points, 1)
+
+
+def test_light_that_moves_with_the_camera_does_not_hold_a_point_back():
+    """A texture slides through a beam that stays where it is on the frames."""
+    texture = slide([(0, 6)] * 2, side=96).frames[..., 0] / 255
+    rows, columns = np.mgrid[:96, :96]
+    beam = np.exp(-((rows - 48) ** 2 + (columns - 48) ** 2) / (2 * 24**2))
+    frames = np.round(255 * (0.7 * beam + 0.3 * texture)).astype(np.uint8)
+    sequence, start = ImageSequence.from_array(frames), (0, 48, 44)
+    assert carried(sequence, PointSet.from_rows([start]), 2) == [start, (1, 48, 50), (2, 48, 56)]
+    both = carried(sequence, PointSet.from_rows([start, (1, 10, 10)]), 1)  # with the light there is nothing to follow
+    assert (1, 48, 50) not in both
+
+
+def test_a_frame_with_a_point_of_its_own_gets_no_doubtful_one():
+    sequence, start = slide([(0, 30)], side=192), (0, 96, 50)  # farther than the small patch may move, not the large
+    assert carried(sequence, PointSet.from_rows([start]), 1) == [start, (1, 96, 80)]
+    assert (1, 96, 80) not in carried(sequence, PointSet.from_rows([start, (1, 150, 150)]), 1)
 
 
 def test_a_step_beyond_the_reach_is_not_guessed():
-    # The reach is 0.12 of 64 pixels: 8.
+    # The reach is 0.12 of 64 pixels, 8, and 0.2, 13, for a larger patch.
     assert carried(slide([(0, 8)]), PointSet.from_rows([(0, 30, 30)]), 1) == [(0, 30, 30), (1, 30, 38)]
-    assert carried(slide([(0, 14)]), PointSet.from_rows([(0, 30, 30)]), 1) == [(0, 30, 30)]
+    assert carried(slide([(0, 13)]), PointSet.from_rows([(0, 30, 30)]), 1) == [(0, 30, 30), (1, 30, 43)]
+    assert carried(slide([(0, 20)]), PointSet.from_rows([(0, 30, 30)]), 1) == [(0, 30, 30)]
 
 
 def test_what_leaves_the_frame_is_not_carried_outside_of_it():

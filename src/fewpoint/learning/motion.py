@@ -1,9 +1,12 @@
 """Points carried along the motion of the sequence to frames that nobody clicked on, or clicked on elsewhere.
 
 The patch round a point is looked for on the next frame. Where the best match, followed back, does not return to where
-it came from, the point is not carried any further: wrong points cost more than missing ones.
+it came from, the point is lost: wrong points cost more than missing ones. On the way to a frame that nobody clicked on,
+which has no other point, it is looked for once more with more of what surrounds it and without the light, which moves
+with the camera and not with what it shines on.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +18,31 @@ from fewpoint.learning.clicks import usual_gap
 from fewpoint.superpixels.intensity import window_of
 
 WORKING_SIDE = 192
-PATCH = 0.06  # half a patch's side, and how far a point may move in one frame, as shares of the longer side
-REACH = 0.12
 SMALLEST_PATCH = 6
 RETURN = 1.5  # pixels at the working size
-LIKENESS = 0.5  # least normalised correlation
 EVEN = 1e-10  # least product of two sums of squares that is not rounding alone
 NEARER = 1e-3  # correlation that a pixel of motion costs: in even areas a point stays where it is
+LIGHT = 8.0  # pixels at the working size over which light changes
+FAINT = 0.01  # contrast, where frames reach from 0 to 1, that may be noise
+KEPT = 64  # frames without their light that are remembered
+
+
+class Patch(NamedTuple):
+    """What is looked for: half its side, and how far it may move in one frame, as shares of the longer side.
+
+    likeness: least normalised correlation.
+    """
+
+    half: float
+    reach: float
+    likeness: float
+
+    def on(self, side: int) -> tuple[int, int]:
+        """Half its side and its reach in pixels."""
+        return max(SMALLEST_PATCH, round(self.half * side)), max(1, round(self.reach * side))
+
+
+OWN, SURROUNDED = Patch(0.06, 0.12, 0.5), Patch(0.1, 0.2, 0.4)
 
 
 class Place(NamedTuple):
@@ -29,6 +50,35 @@ class Place(NamedTuple):
 
     row: int
     column: int
+
+
+class Frames:
+    """The frames of a sequence at the working size.
+
+    grey: (T, h, w, 1) float32, at a glance. Without their light they are made as they are asked for.
+    """
+
+    def __init__(self, sequence: ImageSequence) -> None:
+        scale = min(1.0, WORKING_SIDE / max(sequence.size))
+        self._sequence, self._window, self._shrinks = sequence, window_of(sequence), scale < 1
+        self.full, self.size = sequence.size, tuple(max(1, round(side * scale)) for side in sequence.size)
+        reduced = work_ahead(lambda frame: self._reduce(self._window.apply(frame).mean(-1)), walk(sequence.frames))
+        self.grey = np.stack(list(reduced))[..., np.newaxis]
+        self.without_light = lru_cache(KEPT)(self._take_light_away)
+
+    def _take_light_away(self, number: int) -> np.ndarray:
+        """(h, w, C): each channel less what surrounds a pixel, against the contrast there."""
+        from scipy.ndimage import gaussian_filter
+
+        frame = self._reduce(self._window.apply(self._sequence.frames[number]))
+        around = (LIGHT, LIGHT, 0)
+        rest = frame - gaussian_filter(frame, around)
+        return rest / np.sqrt(gaussian_filter(rest**2, around) + FAINT**2)
+
+    def _reduce(self, frame: np.ndarray) -> np.ndarray:
+        from skimage.transform import resize
+
+        return resize(frame, self.size, anti_aliasing=self._shrinks)
 
 
 def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> PointSet:
@@ -39,43 +89,42 @@ def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> Poin
     """
     if frames == 0 or len(sequence) == 1:
         return points
-    grey = _reduce(sequence)
+    reduced = Frames(sequence)
     steps = frames + (usual_gap(points) - 1) // 2
-    found, refused = (
-        _follow_all(grey, points, sequence.size, rows, steps) for rows in (points.coordinates, points.negatives)
-    )
+    found, refused = (_follow_all(reduced, points, rows, steps) for rows in (points.coordinates, points.negatives))
     return PointSet.from_rows(sorted(found), points.absent, negatives=sorted(refused - found))
 
 
-def _follow_all(
-    grey: np.ndarray, points: PointSet, size: tuple[int, int], rows: np.ndarray, steps: int
-) -> set[tuple[int, int, int]]:
+def _follow_all(frames: Frames, points: PointSet, rows: np.ndarray, steps: int) -> set[tuple[int, int, int]]:
     """The rows and all places to which they go, both ways."""
+    pointed = frozenset(points.frames.tolist())
 
     def follow(row: list[int]) -> set[tuple[int, int, int]]:
-        ways = (_follow(grey, points, size, tuple(row), direction * steps) for direction in (-1, 1))
+        ways = (_follow(frames, tuple(row), direction * steps, pointed, points.absent) for direction in (-1, 1))
         return {tuple(row)}.union(*ways)
 
     return set().union(*work_ahead(follow, rows.tolist()))
 
 
 def _follow(
-    grey: np.ndarray, points: PointSet, size: tuple[int, int], start: tuple[int, int, int], steps: int
+    frames: Frames, start: tuple[int, int, int], steps: int, pointed: frozenset[int], absent: tuple[int, ...]
 ) -> set[tuple[int, int, int]]:
     """Where one point goes, frame after frame, until it is lost; steps is negative for the past."""
     frame, y, x = start
-    small = grey.shape[1:]
-    place = Place(*_scale((y, x), size, small))
+    place = Place(*_scale((y, x), frames.full, frames.size))
     direction = 1 if steps > 0 else -1
     found = set()
     for following in range(frame + direction, frame + steps + direction, direction):
-        if not 0 <= following < len(grey) or following in points.absent:
+        if not 0 <= following < len(frames.grey) or following in absent:
             break
-        moved = _match(grey, following - direction, following, place)
+        before = following - direction
+        moved = _match(frames.grey[before], frames.grey[following], place, OWN)
+        if moved is None and following not in pointed:
+            moved = _match(frames.without_light(before), frames.without_light(following), place, SURROUNDED)
         if moved is None:
             break
         place = moved
-        found.add((following, *_scale(place, small, size)))
+        found.add((following, *_scale(place, frames.size, frames.full)))
     return found
 
 
@@ -89,31 +138,31 @@ def _scale(place: tuple[int, int], size: tuple[int, int], other: tuple[int, int]
     return row, column
 
 
-def _match(grey: np.ndarray, source: int, target: int, place: Place) -> Place | None:
-    """Where the patch round a place lies on another frame; None where it is not found, or not found back."""
-    there = _search(grey[source], grey[target], place)
+def _match(source: np.ndarray, target: np.ndarray, place: Place, patch: Patch) -> Place | None:
+    """Where the patch round a place lies on another frame (h, w, C); None where it is not found, or not found back."""
+    there = _search(source, target, place, patch)
     if there is None:
         return None
-    back = _search(grey[target], grey[source], there)
+    back = _search(target, source, there, patch)
     if back is None or np.hypot(back.row - place.row, back.column - place.column) > RETURN:
         return None
     return there
 
 
-def _search(source: np.ndarray, target: np.ndarray, place: Place) -> Place | None:
-    """The best match within REACH, by normalised correlation less a small price for the way."""
-    side = max(source.shape)
-    half, reach = max(SMALLEST_PATCH, round(PATCH * side)), max(1, round(REACH * side))
-    patch = _cut(source, place, half)
-    if np.ptp(patch) == 0:
+def _search(source: np.ndarray, target: np.ndarray, place: Place, patch: Patch) -> Place | None:
+    """The best match within reach, by normalised correlation less a small price for the way."""
+    half, reach = patch.on(max(source.shape[:2]))
+    looked_for, searched = _cut(source, place, half), _cut(target, place, half + reach)
+    if np.ptp(looked_for) == 0:
         return None
     steps = np.arange(-reach, reach + 1)
-    scores = correlate(_cut(target, place, half + reach), patch)
+    channels = range(source.shape[-1])
+    scores = np.mean([correlate(searched[..., channel], looked_for[..., channel]) for channel in channels], axis=0)
     scores = scores - NEARER * np.hypot(steps[:, np.newaxis], steps)
     row, column = np.unravel_index(np.argmax(scores), scores.shape)
     found = Place(place.row + int(row) - reach, place.column + int(column) - reach)
     inside = 0 <= found.row < source.shape[0] and 0 <= found.column < source.shape[1]
-    return found if inside and scores[row, column] >= LIKENESS else None
+    return found if inside and scores[row, column] >= patch.likeness else None
 
 
 def correlate(image: np.ndarray, patch: np.ndarray) -> np.ndarray:
@@ -150,23 +199,9 @@ def _sum_parts(image: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
 
 
 def _cut(image: np.ndarray, place: Place, half: int) -> np.ndarray:
-    """The square of side 2 half + 1 round a place; beyond the frame, its edge repeated."""
+    """The square of side 2 half + 1 of an image (h, w, C) round a place; beyond the frame, its edge repeated."""
     rows, columns = (
         np.clip(np.arange(centre - half, centre + half + 1), 0, side - 1)
-        for centre, side in zip(place, image.shape, strict=True)
+        for centre, side in zip(place, image.shape[:2], strict=True)
     )
     return image[rows[:, np.newaxis], columns]
-
-
-def _reduce(sequence: ImageSequence) -> np.ndarray:
-    """(T, h, w) float32 grey frames, the longer side at most WORKING_SIDE."""
-    from skimage.transform import resize
-
-    window = window_of(sequence)
-    scale = min(1.0, WORKING_SIDE / max(sequence.size))
-    size = tuple(max(1, round(side * scale)) for side in sequence.size)
-
-    def reduce(frame: np.ndarray) -> np.ndarray:
-        return resize(window.apply(frame).mean(axis=-1), size, anti_aliasing=scale < 1)
-
-    return np.stack(list(work_ahead(reduce, walk(sequence.frames))))

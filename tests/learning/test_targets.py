@@ -20,6 +20,7 @@ from fewpoint.learning.targets import (
     click_distances,
     find_excess,
     find_frame_excess,
+    find_taken,
     hangs_together,
     make_targets,
     mean_share,
@@ -191,6 +192,29 @@ def test_the_amount_is_that_of_unseen_clicks_as_far_as_they_count(samples, unsee
     moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), RefinementSettings(unseen=unseen))
     probabilities = blocks_of(moved)
     assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == marked
+
+
+def test_the_amount_is_less_by_the_root_of_the_share_of_frames_that_the_object_is_on(samples):
+    scores = scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1})
+    clues = Clues(CLICKED, CLICKED, taken=0.249, even_out=lambda pooled: pooled)
+    probabilities = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings()))
+    assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("clicked", "absent", "covered", "taken"),
+    [
+        ([0, 1, 2], [], [4, 4, 4, 4, 0, 0, 0, 0], 0.5),  # the fourth frame is a gap from a click
+        ([0, 1, 2], [], [4, 4, 4, 4, 4, 2, 1, 0], 6.5 / 8),  # half as much is enough, a quarter counts half
+        ([0, 1, 2], [5, 6, 7], [4, 4, 4, 4, 0, 0, 0, 0], 0.8),  # absent frames were promised nothing
+        ([0, 4], [], [4, 0, 0, 0, 4, 0, 0, 0], 1.0),  # nobody knows of frames that lie within a gap
+        ([0, 1, 2], [], [0] * 8, 1.0),  # nothing is found anywhere
+    ],
+)
+def test_frames_count_as_taken_near_clicks_and_where_the_object_is_found(samples, clicked, absent, covered, taken):
+    points = PointSet.from_rows([(frame, 5, 6) for frame in clicked], absent=absent)
+    likely = torch.stack([torch.sigmoid(scores_of(dict.fromkeys(range(count), 0.9)))[0] for count in covered])
+    assert find_taken(likely, samples(8, points), points) == pytest.approx(taken)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,8 @@ class Clues:
     """What is known beside the probabilities.
 
     points: a person's own. carried: those and where motion carried them to. unseen_share: mean share of a frame that
-    the object covers by the clicks that no network had seen, None where there were none. even_out: (T, regions)
+    the object covers by the clicks that no network had seen, None where there were none. taken: share of the frames
+    that the object is on, by networks to which all were said to have the same share of it. even_out: (T, regions)
     probabilities evened out along the image, None where they are left as they are. correct: (T, regions) probabilities
     put right where clicks contradict them; None where the networks have learnt from these very clicks.
     """
@@ -58,6 +59,7 @@ class Clues:
     points: PointSet
     carried: PointSet
     unseen_share: float | None = None
+    taken: float = 1.0
     even_out: Callable[[np.ndarray], np.ndarray] | None = None
     correct: Callable[[np.ndarray], np.ndarray] | None = None
 
@@ -132,6 +134,20 @@ def find_frame_excess(probabilities: Tensor, targets: Targets, samples: SampleSe
             level = _level_of_share(learnt[frame, None], samples.areas[frame, None], share)
             excess[frame] = math.log(level / (1 - level))
     return excess
+
+
+def find_taken(probabilities: Tensor, samples: SampleSet, points: PointSet) -> float:
+    """Share of the frames not marked absent that the object is on, by (T, h, w) probabilities.
+
+    They are of networks that learnt with the same prior on all of these frames: what frames without the object did not
+    take of it, the others got. Within the usual gap from a click a frame counts whole, since a person saw the object
+    about there; farther off one that is covered half as much as those within does too, and others count less.
+    """
+    present = np.flatnonzero(~samples.absent)
+    covered = (samples.areas * (pool_regions_of(probabilities, samples) >= 0.5)).sum(1).cpu().double().numpy()[present]
+    near = np.abs(present[:, np.newaxis] - np.unique(points.frames)).min(1) <= usual_gap(points)
+    usual = covered[near].mean()
+    return float(np.where(near, 1.0, (2 * covered / usual).clip(max=1)).mean()) if usual else 1.0
 
 
 def click_distances(samples: SampleSet, points: PointSet) -> Tensor:
@@ -217,6 +233,8 @@ def _follow_image(
         pooled = pooled * (samples.negative == 0)
     areas = samples.areas * present[:, None] / present.float().mean()
     share = float((areas * (pooled >= _covering_level(pooled, areas))).sum(1).mean())
+    # What was promised to frames without the object others got; tapers and clicks have taken half of that back by now.
+    share *= math.sqrt(clues.taken)
     if clues.unseen_share is not None:
         # Bounds are generous, and so is what is learnt with them: unseen clicks may only make the object smaller.
         share *= min(1.0, clues.unseen_share / share) ** settings.unseen

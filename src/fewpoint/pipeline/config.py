@@ -55,7 +55,7 @@ ACCURATE = Settings(
     risk=RiskSettings(keep=1.0),
     phases=replace(PhaseSettings.only_warm_up(24, 1e-3), warmup_prior=0.4),
     augmentation=AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1),
-    refinement=RefinementSettings(networks=2, rounds=1, sparse_rounds=2, surest=0.5, round_epochs=24, unseen=0.7),
+    refinement=RefinementSettings(networks=3, rounds=1, sparse_rounds=2, surest=0.5, round_epochs=24, unseen=0.7),
     diffusion=DiffusionSettings(enabled=True),
     tracking=TrackingSettings(enabled=False, radius=0.2, prune=0.5),
 )
@@ -64,7 +64,7 @@ FAST = replace(
     ACCURATE,
     training=replace(ACCURATE.training, max_side=128, frames_per_epoch=80),
     phases=replace(ACCURATE.phases, warmup_epochs=16),
-    refinement=replace(ACCURATE.refinement, round_epochs=16),
+    refinement=replace(ACCURATE.refinement, networks=2, round_epochs=16),
 )
 
 PRESETS = {"accurate": ACCURATE, "fast": FAST, "paper": PAPER}

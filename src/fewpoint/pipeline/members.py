@@ -31,7 +31,7 @@ from fewpoint.learning.clicks import is_sparse
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Clues, Targets, find_excess, find_frame_excess, make_targets
+from fewpoint.learning.targets import Clues, Targets, find_excess, find_frame_excess, find_taken, make_targets
 from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.config import Settings
@@ -159,7 +159,10 @@ class Rounds:
                 for number, each in enumerate(learnt)
             ]
             clues = replace(clues, unseen_share=sum(asked, NOTHING_UNSEEN).share())
-        return self._aim_at(mean_probability(learnt, self.samples), clues, from_points)
+        probabilities = mean_probability(learnt, self.samples)
+        if from_points:
+            clues = replace(clues, taken=find_taken(probabilities, self.samples, clues.points))
+        return self._aim_at(probabilities, clues, from_points)
 
     def _aim_at(self, probabilities: Tensor, clues: Clues, from_points: bool = False) -> Targets:
         refinement = self.task.settings.refinement

@@ -2,9 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import torch
@@ -49,8 +47,6 @@ from fewpoint.pipeline.previous import PreviousRun, load_previous
 from fewpoint.pipeline.summary import SUMMARY_FILE, examine, summarise, write_report
 from fewpoint.pipeline.task import Task
 from fewpoint.pipeline.waking import wake
-
-REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 def segment(
@@ -258,8 +254,6 @@ def _run_inside(
     """From superpixels to masks, on the part of the frames that matters, and the last networks."""
     samples, smoother = ground.samples, ground.smoother
     rounds = Rounds(task, samples, _gather_clues(task, ground), folder, listener)
-    if samples.frames.is_cuda and folder is not None and task.outputs.report:
-        Thread(target=lambda: list(map(import_module, REPORT_MODULES))).start()  # while the GPU is at work
     learnt, history = log.run("learning", count_epochs(task.settings, task.refining), lambda: _learn(rounds))
     surest = task.settings.refinement.surest
     probabilities = log.run("prediction", 0, lambda: _predict(learnt, samples, surest, folder))

@@ -1,7 +1,8 @@
-"""A GPU's libraries, which take seconds to load, loaded in the background while the processor prepares the samples."""
+"""Libraries that take seconds to load: a GPU's while the processor prepares the samples, the report's meanwhile."""
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from threading import Thread
 
 import numpy as np
@@ -11,6 +12,8 @@ from fewpoint.io.runs import RunFolder
 from fewpoint.learning.samples import SampleSet
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.task import Task
+
+REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 def wake(task: Task, folder: RunFolder | None, device: torch.device) -> Callable[[], None]:
@@ -22,7 +25,14 @@ def wake(task: Task, folder: RunFolder | None, device: torch.device) -> Callable
         return lambda: None
     thread = Thread(target=_try_out, args=(task, device))
     thread.start()
-    return thread.join
+
+    def wait() -> None:
+        if folder is not None and task.outputs.report:
+            for name in REPORT_MODULES:
+                import_module(name)
+        thread.join()
+
+    return wait
 
 
 def _try_out(task: Task, device: torch.device) -> None:

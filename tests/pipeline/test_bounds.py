@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.learning.clicks import squared_steps
 from fewpoint.pipeline.bounds import (
@@ -16,7 +16,13 @@ from fewpoint.pipeline.bounds import (
     raise_bound,
 )
 
-SIZE = (100, 100)
+
+def even_frames(size: tuple[int, int]) -> ImageSequence:
+    """Six frames on which there is nothing to follow."""
+    return ImageSequence.from_array(np.full((6, *size), 90, np.uint8))
+
+
+EVEN = even_frames((100, 100))
 
 
 def make_blocks(block: int = 5, n_frames: int = 6) -> SuperpixelMap:
@@ -52,21 +58,36 @@ def test_shares_are_of_the_whole_frame_where_only_a_part_of_it_is_cut():
 
 def test_the_estimate_is_three_times_the_disc_that_the_steps_span():
     # Steps of 5 pixels: 3 * pi * 25 of 10 000 pixels.
-    bound = estimate_bound(SIZE, walk(1))
+    bound = estimate_bound(EVEN, walk(1))
     assert bound.fraction == pytest.approx(3 * np.pi * 25 / 10_000)
     assert bound.origin == "estimated as 2.4% of a frame from how far the points lie apart"
-    assert estimate_bound((200, 100), walk(1)).fraction == pytest.approx(bound.fraction / 2)
+    assert estimate_bound(even_frames((200, 100)), walk(1)).fraction == pytest.approx(bound.fraction / 2)
+
+
+def test_movement_that_can_be_followed_counts_half_of_the_way():
+    """A texture that moves by 5 pixels to and fro, as the clicks do, and one on which they stay where they are."""
+    texture = np.random.default_rng(0).integers(0, 256, (120, 120)).astype(np.uint8)
+    moving = np.stack([texture[10 - y : 110 - y, 10 - x : 110 - x] for y, x in [(0, 0), (3, 4)] * 3])
+    resting = np.stack([texture[:100, :100]] * 6)
+    clicks = PointSet.from_rows([(t, 50 + (t % 2) * 3, 50 + (t % 2) * 4) for t in range(6)])
+    plain = 3 * np.pi * 25 / 10_000
+    assert estimate_bound(ImageSequence.from_array(moving), clicks).fraction == SMALLEST
+    assert estimate_bound(ImageSequence.from_array(resting), clicks).fraction == pytest.approx(plain)
+    # Of steps of 10 pixels 5 are the texture's.
+    wider = PointSet.from_rows([(t, 50 + (t % 2) * 6, 50 + (t % 2) * 8) for t in range(6)])
+    between = estimate_bound(ImageSequence.from_array(moving), wider)
+    assert between.fraction == pytest.approx(3 * np.pi * (100 * 25) ** 0.5 / 10_000)
 
 
 def test_the_estimate_is_half_a_frame_at_most_and_never_nothing():
     still = PointSet.from_rows([(t, 10, 10) for t in range(6)])
-    assert estimate_bound(SIZE, still).fraction == SMALLEST
-    assert estimate_bound(SIZE, walk(15)).fraction == LARGEST
+    assert estimate_bound(EVEN, still).fraction == SMALLEST
+    assert estimate_bound(EVEN, walk(15)).fraction == LARGEST
 
 
 @pytest.mark.parametrize("n_frames", [1, 2, 4])
 def test_with_fewer_than_four_steps_a_tenth_is_assumed_and_said(n_frames):
-    bound = estimate_bound(SIZE, walk(1, n_frames))
+    bound = estimate_bound(EVEN, walk(1, n_frames))
     assert bound.fraction == FALLBACK
     assert bound.origin.startswith("assumed to be 10.0% of a frame")
     assert "--max-fraction" in bound.origin

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
-from fewpoint.core.paging import walk
+from fewpoint.core.paging import let_go
 from fewpoint.core.threads import work_ahead
-from fewpoint.learning.clicks import usual_gap
+from fewpoint.learning.clicks import mean_places, usual_gap
 from fewpoint.superpixels.intensity import window_of
 
 WORKING_SIDE = 192
@@ -24,7 +24,7 @@ EVEN = 1e-10  # least product of two sums of squares that is not rounding alone
 NEARER = 1e-3  # correlation that a pixel of motion costs: in even areas a point stays where it is
 LIGHT = 8.0  # pixels at the working size over which light changes
 FAINT = 0.01  # contrast, where frames reach from 0 to 1, that may be noise
-KEPT = 64  # frames without their light that are remembered
+KEPT = 64  # frames that are remembered
 
 
 class Patch(NamedTuple):
@@ -53,27 +53,49 @@ class Place(NamedTuple):
 
 
 class Frames:
-    """The frames of a sequence at the working size.
+    """The frames of a sequence at the working size, made as they are asked for.
 
-    grey: (T, h, w, 1) float32, at a glance. Without their light they are made as they are asked for.
+    grey: (h, w, 1) float32 of a frame by its number. without_light: (h, w, C).
     """
 
     def __init__(self, sequence: ImageSequence) -> None:
         scale = min(1.0, WORKING_SIDE / max(sequence.size))
         self._sequence, self._window, self._shrinks = sequence, window_of(sequence), scale < 1
         self.full, self.size = sequence.size, tuple(max(1, round(side * scale)) for side in sequence.size)
-        reduced = work_ahead(lambda frame: self._reduce(self._window.apply(frame).mean(-1)), walk(sequence.frames))
-        self.grey = np.stack(list(reduced))[..., np.newaxis]
+        self.grey = lru_cache(KEPT)(self._make_grey)
         self.without_light = lru_cache(KEPT)(self._take_light_away)
+
+    def __len__(self) -> int:
+        return len(self._sequence)
+
+    def follow(self, source: int, target: int, place: Place, *, doubtful: bool) -> Place | None:
+        """Where a place on one frame lies on another; None where it is lost.
+
+        doubtful: whether to look once more for what is lost, with more of what surrounds it.
+        """
+        found = _match(self.grey(source), self.grey(target), place, OWN)
+        if found is None and doubtful:
+            return _match(self.without_light(source), self.without_light(target), place, SURROUNDED)
+        return found
+
+    def _make_grey(self, number: int) -> np.ndarray:
+        return self._reduce(self._read(number).mean(-1, keepdims=True))
 
     def _take_light_away(self, number: int) -> np.ndarray:
         """(h, w, C): each channel less what surrounds a pixel, against the contrast there."""
         from scipy.ndimage import gaussian_filter
 
-        frame = self._reduce(self._window.apply(self._sequence.frames[number]))
+        frame = self._reduce(self._read(number))
         around = (LIGHT, LIGHT, 0)
         rest = frame - gaussian_filter(frame, around)
         return rest / np.sqrt(gaussian_filter(rest**2, around) + FAINT**2)
+
+    def _read(self, number: int) -> np.ndarray:
+        """(H, W, C) in [0, 1]; what lies in a file leaves memory again."""
+        frames = self._sequence.frames
+        frame = self._window.apply(frames[number])
+        let_go(frames)
+        return frame
 
     def _reduce(self, frame: np.ndarray) -> np.ndarray:
         from skimage.transform import resize
@@ -93,6 +115,25 @@ def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> Poin
     steps = frames + (usual_gap(points) - 1) // 2
     found, refused = (_follow_all(reduced, points, rows, steps) for rows in (points.coordinates, points.negatives))
     return PointSet.from_rows(sorted(found), points.absent, negatives=sorted(refused - found))
+
+
+def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
+    """Squared distance in pixels from where a frame's mean point moves to on a neighbouring frame to the one there.
+
+    Both ways, for all clicked frames next to each other, as far as points can be followed.
+    """
+    numbers, places = mean_places(points)
+    pairs = [(first, first + 1) for first in np.flatnonzero(np.diff(numbers) == 1)]
+    frames = Frames(sequence) if pairs else None
+
+    def step(source: int, target: int) -> float:
+        start = Place(*_scale(tuple(places[source].astype(int).tolist()), frames.full, frames.size))
+        found = frames.follow(int(numbers[source]), int(numbers[target]), start, doubtful=True)
+        return np.nan if found is None else ((_scale(found, frames.size, frames.full) - places[target]) ** 2).sum()
+
+    both_ways = [pair for first, second in pairs for pair in ((first, second), (second, first))]
+    steps = np.array(list(work_ahead(lambda pair: step(*pair), both_ways)))
+    return steps[np.isfinite(steps)]
 
 
 def _follow_all(frames: Frames, points: PointSet, rows: np.ndarray, steps: int) -> set[tuple[int, int, int]]:
@@ -115,12 +156,9 @@ def _follow(
     direction = 1 if steps > 0 else -1
     found = set()
     for following in range(frame + direction, frame + steps + direction, direction):
-        if not 0 <= following < len(frames.grey) or following in absent:
+        if not 0 <= following < len(frames) or following in absent:
             break
-        before = following - direction
-        moved = _match(frames.grey[before], frames.grey[following], place, OWN)
-        if moved is None and following not in pointed:
-            moved = _match(frames.without_light(before), frames.without_light(following), place, SURROUNDED)
+        moved = frames.follow(following - direction, following, place, doubtful=following not in pointed)
         if moved is None:
             break
         place = moved

@@ -1,10 +1,13 @@
 """The bound on the object's share of a frame: checked where given, estimated where not."""
 
+import math
+
 import numpy as np
 
-from fewpoint.core import AreaBound, PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.learning.clicks import squared_steps
+from fewpoint.learning.motion import followed_steps
 from fewpoint.superpixels.regions import share_of_points
 
 LARGEST = 0.5
@@ -16,20 +19,27 @@ FEWEST_PAIRS = 4
 FALLBACK = 0.1
 
 
-def estimate_bound(size: tuple[int, int], points: PointSet) -> AreaBound:
+def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
     """A bound on the share of frames of a size (height, width) from how far apart clicks on clicked frames lie.
 
     Two independent places drawn evenly from a disc of radius r lie r apart in the root mean square, so that pi times
     the mean squared distance is the disc's area. People click well inside, and the largest frame exceeds the mean:
-    CLICK_FACTOR makes a bound of it. Movement only makes the bound more generous. With fewer than FEWEST_PAIRS pairs
-    there is nothing to measure and FALLBACK is assumed.
+    CLICK_FACTOR makes a bound of it. With fewer than FEWEST_PAIRS pairs there is nothing to measure and FALLBACK is
+    assumed.
+
+    Movement makes distances larger than the object tells. Clicks that are followed to the next frame lie closer to the
+    one there, but those of frames that move most, or on which the object is largest, are lost on the way. So the truth
+    is taken to be between the two.
     """
     squares = squared_steps(points)
     if len(squares) < FEWEST_PAIRS:
         origin = f"assumed to be {FALLBACK:.1%} of a frame: too few points to estimate it; give --max-fraction"
         return AreaBound(FALLBACK, origin)
-    height, width = size
-    share = min(max(CLICK_FACTOR * np.pi * float(squares.mean()) / (height * width), SMALLEST), LARGEST)
+    square, followed = float(squares.mean()), followed_steps(sequence, points)
+    if len(followed) >= FEWEST_PAIRS:
+        square = math.sqrt(square * min(square, float(followed.mean())))
+    height, width = sequence.size
+    share = min(max(CLICK_FACTOR * np.pi * square / (height * width), SMALLEST), LARGEST)
     return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
 
 

@@ -62,9 +62,7 @@ class LastLook:
             masks[frame] |= np.isin(self.superpixels.global_labels(frame), clicked)
             masks[frame] &= ~np.isin(self.superpixels.global_labels(frame), refused)
         priors = PriorEstimate(self.priors, np.zeros_like(self.priors), self.priors)
-        bound = task.bound or (
-            task.previous.bound if task.previous else estimate_bound(task.sequence.size, task.points)
-        )
+        bound = task.bound or (task.previous.bound if task.previous else estimate_bound(task.sequence, task.points))
         history, sequence = PriorHistory.empty(len(masks)), task.sequence
         return Segmentation(masks, ProbabilityMaps(values), priors, history, bound, sequence.names, sequence.source)
 

@@ -49,7 +49,7 @@ def group_objects(task: Task) -> tuple[Names, ...]:
 
 def find_focus(task: Task) -> Focus:
     """The part of the frames that a run on one object would work on."""
-    bound = task.bound or estimate_bound(task.sequence.size, task.points)
+    bound = task.bound or estimate_bound(task.sequence, task.points)
     return Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
 
 

@@ -72,7 +72,7 @@ def run_objects(
     """The result for all objects that the points name, and the settings as used."""
     names = task.points.object_names
     wholes = tuple(task.of_object(name) for name in names)
-    bounds = tuple(whole.bound or estimate_bound(whole.sequence.size, whole.points) for whole in wholes)
+    bounds = tuple(whole.bound or estimate_bound(whole.sequence, whole.points) for whole in wholes)
     foci = tuple(map(find_focus, wholes))
     focus = Focus.round_all(foci)
     settings = _adapt(task.settings, foci, focus)

@@ -211,7 +211,7 @@ def _first_bound(task: Task) -> AreaBound:
     """The bound given, or that of the run to be refined, or one estimated from the points."""
     if task.bound is not None:
         return task.bound
-    return estimate_bound(task.sequence.size, task.points) if task.previous is None else task.previous.bound
+    return estimate_bound(task.sequence, task.points) if task.previous is None else task.previous.bound
 
 
 def _find_focus(task: Task, bound: AreaBound) -> Focus:

@@ -22,7 +22,7 @@ from fewpoint.core import (
 )
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning import checkpoints
-from fewpoint.learning.phases import Learning
+from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.targets import Clues
 from fewpoint.learning.unseen import CENTRED
 from fewpoint.pipeline import members as members_module
@@ -133,6 +133,21 @@ def test_networks_side_by_side_learn_what_they_would_one_after_the_other(monkeyp
     np.testing.assert_array_equal(results[1].probabilities.values, results[2].probabilities.values)
     np.testing.assert_array_equal(results[1].masks, results[2].masks)
     assert repr(results[1].history.records) == repr(results[2].history.records)
+
+
+@pytest.mark.parametrize(("cores", "groups"), [(1, [1] * 5), (2, [2, 2, 1]), (3, [5]), (4, [5]), (8, [5])])
+def test_networks_share_cores_rather_than_wait_for_a_few(monkeypatch, cores, groups):
+    started = []
+
+    def learn(learnings, told, saves):
+        started.append(len(learnings))
+        learn_side_by_side(learnings, told, saves)
+
+    monkeypatch.setattr(members_module, "free_cores", lambda: cores)
+    monkeypatch.setattr(members_module, "learn_side_by_side", learn)
+    five = ["refinement.networks=5", "refinement.rounds=0", "phases.warmup_epochs=1"]
+    run_task(make_task(override_from_text(SIDE_BY_SIDE, five)))
+    assert started == groups
 
 
 def test_epochs_of_networks_side_by_side_are_counted_as_they_end(two_cores):

@@ -83,6 +83,8 @@ def test_networks_that_learn_side_by_side_take_the_time_of_one():
     alone = estimate_seconds(FAST, SLOW)  # no looks, no masks: three networks of 16 epochs, 10 s each
     assert alone == 3 * 16 * 10
     assert estimate_seconds(FAST, replace(SLOW, at_once=2)) == 2 * 16 * 10
+    three = override_from_text(FAST, ["refinement.networks=3"])
+    assert estimate_seconds(three, replace(SLOW, at_once=2)) == (1.5 + 1) * 16 * 10
 
 
 def test_the_only_network_of_a_further_round_has_its_own_step():

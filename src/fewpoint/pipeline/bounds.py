@@ -20,7 +20,7 @@ FALLBACK = 0.1
 
 
 def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
-    """A bound on the share of frames of a size (height, width) from how far apart clicks on clicked frames lie.
+    """A bound on the object's share of a frame, from how far apart the clicks of one clicked frame and the next lie.
 
     Two independent places drawn evenly from a disc of radius r lie r apart in the root mean square, so that pi times
     the mean squared distance is the disc's area. People click well inside, and the largest frame exceeds the mean:

@@ -34,8 +34,9 @@ FEWEST_SHARE = 0.5  # of the epochs: with fewer, a network less is trained inste
 class Pace:
     """Seconds on this machine: of a training step, of one network on all frames once, and of the last masks.
 
-    steps: training steps of an epoch. at_once: networks of a round that learn side by side. alone: of a step of the
-    only network of a further round, which may use more cores; None where it takes as long as any.
+    steps: training steps of an epoch. at_once: networks of a round that learn side by side at full speed; more share
+    what there is. alone: of a step of the only network of a further round, which may use more cores; None where it
+    takes as long as any.
     """
 
     step: float
@@ -180,7 +181,7 @@ def estimate_seconds(settings: Settings, pace: Pace) -> float:
     one_first = first * pace.steps * pace.step + (looks + passes) * pace.look
     one_later = later * pace.steps * later_step + (_looks(later) + passes) * pace.look
     turns, later_turns = (
-        math.ceil(networks / pace.at_once) for networks in (refinement.networks, refinement.round_networks)
+        max(1.0, networks / pace.at_once) for networks in (refinement.networks, refinement.round_networks)
     )
     return turns * one_first + refinement.rounds * (later_turns * one_later + pace.masks) + pace.masks
 

@@ -19,6 +19,8 @@ REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja
 def wake(task: Task, folder: RunFolder | None, device: torch.device) -> Callable[[], None]:
     """Begin, on a GPU, and return what waits until it is done: nobody else may use the GPU while a step is recorded.
 
+    Who waits loads the libraries of the report meanwhile, where there is to be one.
+
     task: the one whose network is to learn, with its bound. folder: of the run; a finished one has nothing to learn.
     """
     if device.type != "cuda" or (folder is not None and folder.finished):

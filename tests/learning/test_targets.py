@@ -20,6 +20,7 @@ from fewpoint.learning.targets import (
     click_distances,
     find_excess,
     find_frame_excess,
+    find_openness,
     find_taken,
     hangs_together,
     make_targets,
@@ -373,19 +374,43 @@ def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):
     assert ends(1.0) < 0.5 * ends(0.0)
 
 
-def test_unseen_clicks_make_the_object_smaller_unless_all_lie_in_its_middle(samples):
+SPREAD_CLICKS, MIDDLE_CLICKS = [(4, 4), (7, 5), (5, 7), (6, 4)], [(7, 7)]
+HALF_LIKELY = {1: 0.3, 2: 0.3, 13: 0.3, 14: 0.3}
+
+
+@pytest.mark.parametrize(
+    ("places", "surroundings", "marked"),
+    [
+        (SPREAD_CLICKS, HALF_LIKELY, 1 / 16),
+        (MIDDLE_CLICKS, HALF_LIKELY, 4 / 16),  # they say where people click, not how large the object is
+        (SPREAD_CLICKS, {}, 4 / 16),  # a clear outline says it better
+    ],
+)
+def test_unseen_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, marked):
     """A square of four blocks of sixteen; unseen clicks tell of one block."""
-    likely = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 9: 0.7, 10: 0.6}))[:1].expand(20, 16, 16)
+    scores = scores_of({5: 0.9, 6: 0.8, 9: 0.7, 10: 0.6, **surroundings})
+    points = PointSet.from_rows([(frame, *places[frame % len(places)]) for frame in range(20)])
+    settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, unseen=1.0)
+    clues = Clues(points, points, unseen_share=0.998 / 16)
+    likely = torch.sigmoid(scores)[:1].expand(20, 16, 16)
+    targets = make_targets(likely, samples(20, points), clues, AreaBound(0.5), settings)
+    assert float((targets.probability >= 0.5).float().mean()) == pytest.approx(marked)
 
-    def marked(places: list[tuple[int, int]]) -> float:
-        points = PointSet.from_rows([(frame, *places[frame % len(places)]) for frame in range(20)])
-        settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, unseen=1.0)
-        clues = Clues(points, points, unseen_share=0.998 / 16)
-        targets = make_targets(likely, samples(20, points), clues, AreaBound(0.3), settings)
-        return float((targets.probability >= 0.5).float().mean())
 
-    assert marked([(4, 4), (7, 5), (5, 7), (6, 4)]) == pytest.approx(1 / 16)
-    assert marked([(7, 7)]) == pytest.approx(4 / 16)
+@pytest.mark.parametrize(
+    ("blocks", "openness"),
+    [
+        ({5: 0.9, 6: 0.8}, 0.0),
+        ({5: 0.9, 6: 0.8, 7: 0.3}, 0.5),
+        ({5: 0.9, 6: 0.8, 7: 0.3, 8: 0.3, 9: 0.3}, 1.0),
+        ({7: 0.3}, 1.0),  # nothing is sure
+    ],
+)
+def test_a_size_is_as_open_as_what_is_half_likely_is_large(samples, blocks, openness):
+    scores = scores_of(blocks).clone()
+    scores[3] = 2.0  # on a frame marked absent nothing counts
+    points = PointSet.from_rows([tuple(row) for row in CLICKED.coordinates[:3].tolist()], (3,))
+    assert find_openness(torch.sigmoid(scores), samples(4, points)) == pytest.approx(openness)
 
 
 def test_where_no_point_came_though_one_is_near_the_middle_of_a_clear_part_stands_in(samples):

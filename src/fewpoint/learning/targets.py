@@ -31,6 +31,7 @@ LEAST_LEVEL = 0.02
 BISECTIONS = 35
 USUAL = 0.7  # expected F1 of networks that have found the object: 0.59 to 0.81 on the development sequences
 LOWEST = 0.625  # of a lower one, the least level that counts as covered
+DIM = 0.2  # probability at which an object with a clear outline covers hardly more than at 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ def make_targets(
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
     taper = _fit_taper(probabilities, samples, clues.points, settings)
-    settings = _heed_spread(settings, probabilities, samples, clues.points)
+    settings = _heed_clicks(settings, probabilities, samples, clues.points)
     if settings.outlines:
         outlined = _find_outlined(probabilities, samples, bound)
         clues = replace(clues, carried=stand_in(outlined, samples, clues))
@@ -275,12 +276,27 @@ def _fit_taper(probabilities: Tensor, samples: SampleSet, points: PointSet, sett
     return replace(taper, trust=min(1.0, settings.taper * taper.trust))
 
 
-def _heed_spread(
+def _heed_clicks(
     settings: RefinementSettings, probabilities: Tensor, samples: SampleSet, points: PointSet
 ) -> RefinementSettings:
-    """Settings by which clicks tell of the object's size only as far as they are spread over it."""
+    """Settings by which clicks tell of the object's size only as far as they are spread over it.
+
+    Unseen ones do so only as far as the probabilities leave it open: a few clicks know less than a clear outline.
+    """
     trust = trust_in_spread((probabilities >= 0.5).cpu().numpy(), locate(points, samples))
-    return replace(settings, unseen=trust * settings.unseen, profile=trust * settings.profile)
+    unseen = trust * find_openness(probabilities, samples) * settings.unseen
+    return replace(settings, unseen=unseen, profile=trust * settings.profile)
+
+
+def find_openness(probabilities: Tensor, samples: SampleSet) -> float:
+    """How far (T, h, w) probabilities leave open how large the object is.
+
+    0 where as much is marked from DIM on as from 0.5 on, 1 where it is twice as much, or nothing is marked from 0.5 on.
+    """
+    pooled = pool_regions_of(probabilities, samples)
+    areas = samples.areas * torch.from_numpy(~samples.absent).to(pooled)[:, None]
+    sure, dim = (float((areas * (pooled >= level)).sum()) for level in (0.5, DIM))
+    return min(1.0, dim / sure - 1) if sure else 1.0
 
 
 def _find_outlined(probabilities: Tensor, samples: SampleSet, bound: AreaBound) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Learning to and from one file, so that a killed run goes on from one of its last epochs."""
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -16,13 +15,13 @@ from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
 
-LEAST_SECONDS = 10.0  # between two checkpoints: on a fast GPU, writing one takes as long as learning an epoch
+LEAST_SECONDS = 10.0  # that learning may lose: on a fast GPU, writing a checkpoint takes as long as an epoch
 SHORT_SECONDS = 0.1  # that writing one may take; where it takes longer, they lie as much farther apart
 
 
 def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The same function, which passes over a state that comes too soon after the last one saved."""
-    due = -math.inf
+    """The same function, which passes over a state that comes too soon after the last one saved, or after this call."""
+    due = time.monotonic() + LEAST_SECONDS
 
     def save_in_time(state: Any) -> None:
         nonlocal due

@@ -13,7 +13,6 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.core.paging import let_go
-from fewpoint.core.threads import work_ahead
 from fewpoint.learning.clicks import mean_places, usual_gap
 from fewpoint.superpixels.intensity import window_of
 
@@ -132,7 +131,7 @@ def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
         return np.nan if found is None else ((_scale(found, frames.size, frames.full) - places[target]) ** 2).sum()
 
     both_ways = [pair for first, second in pairs for pair in ((first, second), (second, first))]
-    steps = np.array(list(work_ahead(lambda pair: step(*pair), both_ways)))
+    steps = np.array([step(*pair) for pair in both_ways])
     return steps[np.isfinite(steps)]
 
 
@@ -144,7 +143,8 @@ def _follow_all(frames: Frames, points: PointSet, rows: np.ndarray, steps: int) 
         ways = (_follow(frames, tuple(row), direction * steps, pointed, points.absent) for direction in (-1, 1))
         return {tuple(row)}.union(*ways)
 
-    return set().union(*work_ahead(follow, rows.tolist()))
+    # One after another: so much of it is done by the interpreter that threads would only wait for each other.
+    return set().union(*map(follow, rows.tolist()))
 
 
 def _follow(
@@ -231,8 +231,9 @@ def _round_up(side: int) -> int:
 
 def _sum_parts(image: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """The sum over each part of an image of that size."""
-    sums = np.pad(image, ((1, 0), (1, 0))).cumsum(0).cumsum(1)
     height, width = size
+    sums = np.zeros([side + 1 for side in image.shape])
+    np.cumsum(image.cumsum(0), 1, out=sums[1:, 1:])
     return sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
 
 

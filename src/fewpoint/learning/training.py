@@ -130,6 +130,12 @@ class Trainer:
         self._be_learning()
         self._train_batch()
 
+    def try_augmenting(self) -> None:
+        """Only change the frames of a step; for a trainer that is thrown away."""
+        samples, index = self.samples, self._index
+        maps = [each[index] for each in self.recipe.objective.maps]
+        self._augment(samples.frames[index], samples.labels[index], maps, torch.Generator(index.device))
+
     def _record_step(self) -> None:
         """On a GPU, record the step that epochs replay."""
         if self._index.is_cuda and self._replay is None:
@@ -238,8 +244,7 @@ class Trainer:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            for _ in range(3):
-                self._train_batch()
+            self._train_batch()  # what a first step makes is not recorded
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self._noise)

@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
+from fewpoint.models.kernel_launches import launch
 from fewpoint.models.kernel_tables import COUNTS, Table, find_gap, own_columns, read_part
 
 ADDED, SETTLED = 128, 8  # parts of a sum added up at once, and channels settled by one program
@@ -41,12 +42,11 @@ def measure(features: Tensor, norm: nn.BatchNorm2d, parts: Tensor | None = None)
     table = Table(features)
     if parts is None:
         parts = table.make_parts()
-        _sum_values[table.share(parts)](features, norm.running_mean, parts, **table.shape, **table.summed)
+        launch(_sum_values, table.share(parts), features, norm.running_mean, parts, **table.shape, **table.summed)
     lines = torch.empty(4, table.columns, device=table.device)
-    running, constants = (norm.running_mean, norm.running_var), (norm.momentum, norm.eps)
-    _settle_values[_by_channel(table)](
-        parts, norm.weight, norm.bias, *running, lines, len(parts), *table.counts, *constants, **SETTLING
-    )
+    given = (parts, norm.weight, norm.bias, norm.running_mean, norm.running_var, lines)
+    numbers = (len(parts), *table.counts, norm.momentum, norm.eps)
+    launch(_settle_values, _by_channel(table), *given, *numbers, **SETTLING)
     return Norm(norm.weight, norm.bias, lines)
 
 
@@ -85,7 +85,7 @@ class _NormalisedBatch(torch.autograd.Function):
         ctx.save_for_backward(features, lines)
         ctx.floor = floor
         table, result = Table(features), torch.empty_like(features)
-        _apply_values[table.whole](features, lines, result, floor, **table.shape, **table.tile)
+        launch(_apply_values, table.whole, features, lines, result, floor, **table.shape, **table.tile)
         return result
 
     @staticmethod
@@ -100,16 +100,16 @@ def _go_back(features: Tensor, gradients: Tensor, lines: Tensor, floor: float) -
     table = Table(features, gap)
     parts, result = table.make_parts(), torch.empty_like(features)
     shape = dict(floor=floor, gap=gap // table.unit, **table.shape)
-    _sum_gradients[table.share(parts)](features, gradients, lines, parts, **shape, **table.summed)
+    launch(_sum_gradients, table.share(parts), features, gradients, lines, parts, **shape, **table.summed)
     of_affine, pulls = _settle_back(parts, table, lines)
-    _apply_gradients[table.whole](features, gradients, lines, pulls, result, **shape, **table.tile)
+    launch(_apply_gradients, table.whole, features, gradients, lines, pulls, result, **shape, **table.tile)
     return result, *of_affine
 
 
 def _settle_back(parts: Tensor, table: Table, lines: Tensor) -> Tensor:
     """(2, 2, C): the gradients of weight and bias, and what value and constant pull."""
     results = torch.empty(2, 2, table.columns, device=table.device)
-    _settle_gradients[_by_channel(table)](parts, lines, *results, len(parts), *table.counts, **SETTLING)
+    launch(_settle_gradients, _by_channel(table), parts, lines, *results, len(parts), *table.counts, **SETTLING)
     return results
 
 
@@ -133,7 +133,7 @@ class _AddedBatches(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(unit, unit_lines, shortcut, lines)
         table, result = Table(unit), torch.empty_like(unit)
-        _add_values[table.whole](unit, unit_lines, shortcut, lines, result, **table.shape, **table.tile)
+        launch(_add_values, table.whole, unit, unit_lines, shortcut, lines, result, **table.shape, **table.tile)
         return result
 
     @staticmethod
@@ -144,11 +144,11 @@ class _AddedBatches(torch.autograd.Function):
         given = (unit, unit_lines, shortcut, lines, gradients)
         unit_parts, parts = table.make_parts(), table.make_parts()
         shape = dict(gap=gap // table.unit, **table.shape)
-        _sum_both[table.share(parts)](*given, unit_parts, parts, **shape, **table.summed)
+        launch(_sum_both, table.share(parts), *given, unit_parts, parts, **shape, **table.summed)
         of_unit_affine, unit_pulls = _settle_back(unit_parts, table, unit_lines)
         of_affine, pulls = _settle_back(parts, table, lines)
         of_unit, of_shortcut = torch.empty_like(unit), torch.empty_like(shortcut)
-        _apply_both[table.whole](*given, unit_pulls, pulls, of_unit, of_shortcut, **shape, **table.tile)
+        launch(_apply_both, table.whole, *given, unit_pulls, pulls, of_unit, of_shortcut, **shape, **table.tile)
         return of_unit, *of_unit_affine, None, of_shortcut, *of_affine, None
 
 
@@ -174,7 +174,7 @@ class _JoinedBatches(torch.autograd.Function):
         parts, result = table.make_parts(), torch.empty_like(shortcut)
         given = (first, second, last, last_lines, shortcut, lines, centre)
         widths = [width // table.unit for width in ctx.widths]
-        _join_scales[table.share(parts)](*given, result, parts, *widths, **table.shape, **table.summed)
+        launch(_join_scales, table.share(parts), *given, result, parts, *widths, **table.shape, **table.summed)
         ctx.mark_non_differentiable(parts)
         return result, parts
 

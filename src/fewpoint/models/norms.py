@@ -89,14 +89,13 @@ def join_scales(scales: list[Tensor], last_norm: Norm, shortcut: Tensor, shortcu
 
 @lru_cache
 def find_kernels() -> ModuleType | None:
-    """The kernels for CUDA, tried out once; None where Triton, or what it needs to compile, is missing."""
+    """The kernels for CUDA, one of them tried out; None where Triton, or what it needs to compile, is missing."""
     try:
         from fewpoint.models import norm_kernels
 
-        norm = nn.BatchNorm2d(8, device="cuda")
+        norm = norm_kernels.recall(nn.BatchNorm2d(8, device="cuda"))
         batch = torch.randn(2, 8, 4, 4, device="cuda", dtype=torch.bfloat16).to(memory_format=torch.channels_last)
-        batch.requires_grad_()
-        norm_kernels.normalise(batch, norm_kernels.measure(batch, norm), activate=True).sum().backward()
+        norm_kernels.normalise(batch, norm, activate=True)
     except Exception:  # whatever it is that Triton lacks, torch's own kernels do the same
         return None
     return norm_kernels

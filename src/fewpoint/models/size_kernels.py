@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from fewpoint.models.kernel_launches import launch
 from fewpoint.models.kernel_tables import COUNTS, Table, find_gap, own_columns, read_part
 
 
@@ -34,7 +35,7 @@ class _Halved(torch.autograd.Function):
         height, width = features.shape[2:]
         result = torch.empty_like(features[:, :, : height // 2, : width // 2], memory_format=torch.channels_last)
         table = Table(result)
-        _take_largest[table.tiled](features, result, width // 2, **table.shape, **table.summed)
+        launch(_take_largest, table.tiled, features, result, width // 2, **table.shape, **table.summed)
         return result, features.view_as(features)
 
     @staticmethod
@@ -45,7 +46,7 @@ class _Halved(torch.autograd.Function):
         table, total = Table(of_result, gap), torch.empty_like(features)
         across = of_result.shape[-1]
         shape = dict(gap=gap // table.unit, **table.shape)
-        _add_largest[table.tiled](features, of_result, of_features, total, across, **shape, **table.summed)
+        launch(_add_largest, table.tiled, features, of_result, of_features, total, across, **shape, **table.summed)
         return total
 
 
@@ -57,7 +58,7 @@ class _SideBySide(torch.autograd.Function):
         result = torch.empty(shape, dtype=fine.dtype, device=fine.device, memory_format=torch.channels_last)
         table = Table(result, *ctx.widths)
         widths = [each // table.unit for each in ctx.widths]
-        _set_beside[table.whole](fine, bias, skipped, result, *widths, **table.shape, **table.tile)
+        launch(_set_beside, table.whole, fine, bias, skipped, result, *widths, **table.shape, **table.tile)
         return result
 
     @staticmethod
@@ -68,7 +69,7 @@ class _SideBySide(torch.autograd.Function):
         table = Table(result, gap)
         parts = table.make_parts(sums=1)
         shape = dict(gap=gap // table.unit, **table.shape)
-        _copy_and_sum[table.share(parts)](of_fine, result, parts, **shape, **table.summed)
+        launch(_copy_and_sum, table.share(parts), of_fine, result, parts, **shape, **table.summed)
         return result, parts.sum((0, 1)).to(ctx.bias_type), of_skipped
 
 

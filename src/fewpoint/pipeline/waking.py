@@ -1,6 +1,7 @@
 """Libraries that take seconds to load: a GPU's while the processor prepares the samples, the report's meanwhile."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from threading import Thread
@@ -10,6 +11,8 @@ import torch
 
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.samples import SampleSet
+from fewpoint.models.kernel_launches import compile_side_by_side
+from fewpoint.models.norms import find_kernels
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.task import Task
 
@@ -43,10 +46,19 @@ def _try_out(task: Task, device: torch.device) -> None:
 
 
 def take_empty_step(task: Task, device: torch.device) -> None:
-    """One training step and one prediction as they are to come, on frames without anything on them."""
+    """One training step and one prediction as they are to come, on frames without anything on them.
+
+    What changes frames is loaded beside the network, and kernels of our own are compiled beside each other.
+    """
     learning = stages.prepare_learning(task, _empty_samples(task, device), seed=0)
-    learning.trainer.try_once()
-    learning.predict()
+    trainer = learning.trainer
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(trainer.try_augmenting)
+        if trainer.network.fused and find_kernels() is not None:
+            with compile_side_by_side():
+                trainer.try_once()
+        trainer.try_once()
+        learning.predict()
 
 
 def _empty_samples(task: Task, device: torch.device) -> SampleSet:

@@ -379,19 +379,25 @@ HALF_LIKELY = {1: 0.3, 2: 0.3, 13: 0.3, 14: 0.3}
 
 
 @pytest.mark.parametrize(
-    ("places", "surroundings", "marked"),
+    ("places", "surroundings", "taken", "marked"),
     [
-        (SPREAD_CLICKS, HALF_LIKELY, 1 / 16),
-        (MIDDLE_CLICKS, HALF_LIKELY, 4 / 16),  # they say where people click, not how large the object is
-        (SPREAD_CLICKS, {}, 4 / 16),  # a clear outline says it better
+        (SPREAD_CLICKS, HALF_LIKELY, 1.0, 1 / 16),
+        (MIDDLE_CLICKS, HALF_LIKELY, 1.0, 4 / 16),  # they say where people click, not how large the object is
+        (SPREAD_CLICKS, {}, 1.0, 4 / 16),  # a clear outline says it better
+        (
+            SPREAD_CLICKS,
+            {},
+            0.6,
+            2 / 16,
+        ),  # but for one that got what other frames did not take: 4 x 0.6 ** 0.5 / 3 ** 0.4
     ],
 )
-def test_unseen_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, marked):
+def test_unseen_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, taken, marked):
     """A square of four blocks of sixteen; unseen clicks tell of one block."""
     scores = scores_of({5: 0.9, 6: 0.8, 9: 0.7, 10: 0.6, **surroundings})
     points = PointSet.from_rows([(frame, *places[frame % len(places)]) for frame in range(20)])
     settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, unseen=1.0)
-    clues = Clues(points, points, unseen_share=0.998 / 16)
+    clues = Clues(points, points, unseen_share=0.998 / 16, taken=taken)
     likely = torch.sigmoid(scores)[:1].expand(20, 16, 16)
     targets = make_targets(likely, samples(20, points), clues, AreaBound(0.5), settings)
     assert float((targets.probability >= 0.5).float().mean()) == pytest.approx(marked)

@@ -71,7 +71,7 @@ def make_targets(
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
     taper = _fit_taper(probabilities, samples, clues.points, settings)
-    settings = _heed_clicks(settings, probabilities, samples, clues.points)
+    settings = _heed_clicks(settings, probabilities, samples, clues)
     if settings.outlines:
         outlined = _find_outlined(probabilities, samples, bound)
         clues = replace(clues, carried=stand_in(outlined, samples, clues))
@@ -277,15 +277,16 @@ def _fit_taper(probabilities: Tensor, samples: SampleSet, points: PointSet, sett
 
 
 def _heed_clicks(
-    settings: RefinementSettings, probabilities: Tensor, samples: SampleSet, points: PointSet
+    settings: RefinementSettings, probabilities: Tensor, samples: SampleSet, clues: Clues
 ) -> RefinementSettings:
     """Settings by which clicks tell of the object's size only as far as they are spread over it.
 
-    Unseen ones do so only as far as the probabilities leave it open: a few clicks know less than a clear outline.
+    Unseen ones do so only as far as the probabilities leave it open: a few clicks know less than a clear outline, unless
+    that is too wide because frames without the object have not taken their part.
     """
-    trust = trust_in_spread((probabilities >= 0.5).cpu().numpy(), locate(points, samples))
-    unseen = trust * find_openness(probabilities, samples) * settings.unseen
-    return replace(settings, unseen=unseen, profile=trust * settings.profile)
+    trust = trust_in_spread((probabilities >= 0.5).cpu().numpy(), locate(clues.points, samples))
+    openness = 1 - clues.taken * (1 - find_openness(probabilities, samples))
+    return replace(settings, unseen=trust * openness * settings.unseen, profile=trust * settings.profile)
 
 
 def find_openness(probabilities: Tensor, samples: SampleSet) -> float:

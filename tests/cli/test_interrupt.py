@@ -27,11 +27,11 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(case, call):
 
 
 def start_training(arguments: list[str], case: Case) -> subprocess.Popen:
-    """The command in a process of its own, in mid-training."""
+    """The command in a process of its own, about to learn or learning."""
     process = start(*arguments)
     deadline = time.monotonic() + 120
-    while not (case.out / "stages" / "checkpoint.pt").exists():
+    while not (case.out / "stages" / "superpixels.npz").exists():
         assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline, "no checkpoint after two minutes"
+        assert time.monotonic() < deadline, "no superpixels after two minutes"
         time.sleep(0.02)
     return process

@@ -73,7 +73,8 @@ def test_the_masks_compared_are_not_empty(folders):
 
 def test_a_process_killed_from_outside_leaves_a_folder_that_another_finishes(folders, tmp_path, monkeypatch):
     code = (
-        "import sys; from pathlib import Path; from pipeline.tiny_runs import run_into; run_into(Path(sys.argv[1]), '')"
+        "import sys; from pathlib import Path; from fewpoint.learning import checkpoints; "
+        "from pipeline.tiny_runs import run_into; checkpoints.LEAST_SECONDS = 0; run_into(Path(sys.argv[1]), '')"
     )
     paths = [str(SCRIPT.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

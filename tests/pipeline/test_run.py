@@ -255,7 +255,8 @@ def test_sequences_of_any_length_and_size_are_segmented(n_frames, size, assignme
     assert len(result.history) == 3
 
 
-def test_a_run_that_diverges_says_so_and_keeps_its_folder(tmp_path):
+def test_a_run_that_diverges_says_so_and_keeps_its_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "LEAST_SECONDS", 0)
     task = make_task(override_from_text(SHORT, ["phases.estimation_rate=1e30"]))
     with pytest.raises(FewpointError, match=r"diverged in epoch 2.*phases.estimation_rate"):
         run_in(tmp_path / "run", task)

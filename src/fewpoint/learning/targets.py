@@ -281,8 +281,8 @@ def _heed_clicks(
 ) -> RefinementSettings:
     """Settings by which clicks tell of the object's size only as far as they are spread over it.
 
-    Unseen ones do so only as far as the probabilities leave it open: a few clicks know less than a clear outline, unless
-    that is too wide because frames without the object have not taken their part.
+    Unseen ones do so only as far as the probabilities leave it open: a few clicks know less than a clear outline. But
+    that is too wide where frames without the object have not taken their part.
     """
     trust = trust_in_spread((probabilities >= 0.5).cpu().numpy(), locate(clues.points, samples))
     openness = 1 - clues.taken * (1 - find_openness(probabilities, samples))

@@ -6,6 +6,7 @@ from itertools import combinations
 
 from fewpoint.core import (
     AnySegmentation,
+    AreaBound,
     EpochFinished,
     LabelledSegmentation,
     Listener,
@@ -36,7 +37,8 @@ def group_objects(task: Task) -> tuple[Names, ...]:
     Two groups become one, the closest first, where no object is then worked on more than COARSER times coarser than in
     a run of its own.
     """
-    own = {name: find_focus(task.of_object(name)) for name in task.points.object_names}
+    wholes = {name: task.of_object(name) for name in task.points.object_names}
+    own = {name: find_focus(whole, guess_bound(whole)) for name, whole in wholes.items()}
     groups = [(name,) for name in own]
     while len(groups) > 1:
         pairs = combinations(groups, 2)
@@ -47,9 +49,13 @@ def group_objects(task: Task) -> tuple[Names, ...]:
     return tuple(sorted(groups))
 
 
-def find_focus(task: Task) -> Focus:
+def guess_bound(task: Task) -> AreaBound:
+    """The bound of a task on one object: that given, or one estimated, for which clicks are followed."""
+    return task.bound or estimate_bound(task.sequence, task.points)
+
+
+def find_focus(task: Task, bound: AreaBound) -> Focus:
     """The part of the frames that a run on one object would work on."""
-    bound = task.bound or estimate_bound(task.sequence, task.points)
     return Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
 
 

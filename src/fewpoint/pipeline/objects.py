@@ -31,11 +31,11 @@ from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.artefacts import keep, keep_superpixels
-from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
+from fewpoint.pipeline.bounds import check_bound, raise_bound
 from fewpoint.pipeline.config import Settings
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.groups import find_focus
+from fewpoint.pipeline.groups import find_focus, guess_bound
 from fewpoint.pipeline.joint_members import JointLearnt, JointRounds
 from fewpoint.pipeline.members import Rounds, count_epochs, estimate_priors, suit_clicks
 from fewpoint.pipeline.pace import Pace, refuse_hopeless, rehearse, settle_schedule
@@ -72,8 +72,8 @@ def run_objects(
     """The result for all objects that the points name, and the settings as used."""
     names = task.points.object_names
     wholes = tuple(task.of_object(name) for name in names)
-    bounds = tuple(whole.bound or estimate_bound(whole.sequence, whole.points) for whole in wholes)
-    foci = tuple(map(find_focus, wholes))
+    bounds = tuple(map(guess_bound, wholes))
+    foci = tuple(map(find_focus, wholes, bounds))
     focus = Focus.round_all(foci)
     settings = _adapt(task.settings, foci, focus)
     for whole in wholes:  # as many rounds as the object with the sparsest clicks needs

@@ -53,12 +53,13 @@ def take_empty_step(task: Task, device: torch.device) -> None:
     learning = stages.prepare_learning(task, _empty_samples(task, device), seed=0)
     trainer = learning.trainer
     with ThreadPoolExecutor(1) as beside:
-        beside.submit(trainer.try_augmenting)
+        augmented = beside.submit(trainer.try_augmenting)
         if trainer.network.fused and find_kernels() is not None:
             with compile_side_by_side():
                 trainer.try_once()
         trainer.try_once()
         learning.predict()
+        augmented.result()
 
 
 def _empty_samples(task: Task, device: torch.device) -> SampleSet:

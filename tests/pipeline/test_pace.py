@@ -1,17 +1,34 @@
 """How long a run will take, and what a time limit leaves of its schedule."""
 
+import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from fewpoint.core import Message, PointSet
 from fewpoint.errors import RunConflictError, SettingsError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.runs import RunFolder
+from fewpoint.pipeline import members
+from fewpoint.pipeline import pace as pace_module
 from fewpoint.pipeline import run as run_module
 from fewpoint.pipeline.config import ACCURATE, FAST, PAPER, override_from_text
-from fewpoint.pipeline.pace import SAFETY, Fitted, Pace, estimate_seconds, fit_into_limit, fit_schedule, shorten
+from fewpoint.pipeline.pace import (
+    FIRST_STEPS,
+    SAFETY,
+    TIMED_STEPS,
+    TRIES,
+    Fitted,
+    Pace,
+    _clock_steps,
+    estimate_seconds,
+    fit_into_limit,
+    fit_schedule,
+    shorten,
+)
 from fewpoint.pipeline.run import run_task
 from pipeline.tiny_runs import TINY, make_task
 
@@ -179,3 +196,34 @@ def test_measuring_the_pace_does_not_change_the_masks():
     plain = run_task(make_task(SHORT))
     generous = run_task(replace(make_task(SHORT), time_limit_s=36_000))
     np.testing.assert_array_equal(generous.probabilities.values, plain.probabilities.values)
+
+
+class Stepper:
+    """Stands for a trainer, and waits at every try for as many others."""
+
+    samples = SimpleNamespace(frames=torch.zeros(1))
+
+    def __init__(self, others: threading.Barrier) -> None:
+        self.others, self.steps = others, 0
+
+    def try_steps(self, count: int) -> None:
+        self.others.wait(timeout=20)
+        self.steps += count
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_networks_that_learn_at_once_are_clocked_at_once(count):
+    barrier = threading.Barrier(count)
+    trainers = [Stepper(barrier) for _ in range(count)]
+    assert _clock_steps(trainers) > 0
+    assert {trainer.steps for trainer in trainers} == {FIRST_STEPS + TRIES * TIMED_STEPS}
+
+
+@pytest.mark.parametrize(("cores", "clocked"), [(1, 1), (2, 2), (8, 2)])
+def test_a_rehearsal_has_as_many_networks_as_learn_at_once(monkeypatch, cores, clocked):
+    asked = []
+    monkeypatch.setattr(members, "free_cores", lambda: cores)
+    monkeypatch.setattr(pace_module, "_clock_steps", lambda trainers: asked.append(len(trainers)) or 0.1)
+    settings = override_from_text(SHORT, ["refinement.networks=2", "training.threads=1", "training.parts=1"])
+    run_task(replace(make_task(settings), time_limit_s=1000.0))
+    assert asked == [clocked]

@@ -157,7 +157,7 @@ def _measure_pace(ground: JointGround) -> Pace:
         )
         stages.choose_labels(ground.tasks, ground.superpixels, maps, ground.smoothers)
 
-    return rehearse(stages.prepare_joint(ground.tasks, ground.samples, ground.tasks[0].seed).trainer, choose)
+    return rehearse([stages.prepare_joint(ground.tasks, ground.samples, ground.tasks[0].seed).trainer], choose)
 
 
 def _run_inside(

@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +26,8 @@ from fewpoint.pipeline.members import count_at_once
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.slic import segment_frames
 
-FIRST_STEPS, TIMED_STEPS = 2, 5  # the first ones find and fill memory, and on a GPU record the step
+FIRST_STEPS, TIMED_STEPS = 2, 2  # the first ones find and fill memory, and on a GPU record the step
+TRIES = 3  # of which the fastest counts: memory is still being found, and other work comes and goes
 SAFETY = 1.15  # what is measured in seconds may be wrong by this factor over minutes
 FEWEST_SHARE = 0.5  # of the epochs: with fewer, a network less is trained instead
 
@@ -81,16 +83,17 @@ class Fitted:
 
 
 def measure_pace(task: Task, samples: SampleSet, superpixels: SuperpixelMap, smoother: stages.Smoother | None) -> Pace:
-    """Rehearse with a network of its own, which is thrown away: some steps, one prediction, masks from it."""
+    """Rehearse with networks that are thrown away, as many as will learn at once: some steps, a prediction, masks."""
 
     def choose(logits: Tensor) -> None:
         maps = stages.enlarge_maps([logits.half().cpu().numpy()], samples, surest=0.0)
         stages.choose_masks(task, superpixels, maps, smoother)
 
-    pace = rehearse(stages.prepare_learning(task, samples, task.seed).trainer, choose)
     # On a GPU networks side by side take longer than one, and are counted as if they took turns.
     at_once = count_at_once(task, samples) if samples.frames.device.type == "cpu" else 1
-    return replace(pace, at_once=at_once, alone=_clock_alone(task, samples))
+    together = min(at_once, task.settings.refinement.networks)
+    trainers = [stages.prepare_learning(task, samples, task.seed).trainer for _ in range(together)]
+    return replace(rehearse(trainers, choose), at_once=at_once, alone=_clock_alone(task, samples))
 
 
 def _clock_alone(task: Task, samples: SampleSet) -> float | None:
@@ -99,12 +102,13 @@ def _clock_alone(task: Task, samples: SampleSet) -> float | None:
         return None
     plain = stages.prepare_learning(task, samples, task.seed).trainer
     recipe = replace(plain.recipe, training=task.settings.training)
-    return _clock_steps(Trainer(plain.network, samples, recipe, task.seed))
+    return _clock_steps([Trainer(plain.network, samples, recipe, task.seed)])
 
 
-def rehearse(trainer: Trainer, choose: Callable[[Tensor], None]) -> Pace:
-    """Clock a trainer that is thrown away; choose: makes masks from the logits of all frames."""
-    samples, step = trainer.samples, _clock_steps(trainer)
+def rehearse(trainers: list[Trainer], choose: Callable[[Tensor], None]) -> Pace:
+    """Clock trainers that are thrown away, their steps side by side; choose: makes masks from logits of all frames."""
+    trainer, step = trainers[0], _clock_steps(trainers)
+    samples = trainer.samples
     once = replace(trainer.recipe.training, statistics="running", mirrors=False)
     predicted = []
     look = _clock(lambda: predicted.append(predict_logits(trainer.network, samples, once)), samples)
@@ -112,9 +116,21 @@ def rehearse(trainer: Trainer, choose: Callable[[Tensor], None]) -> Pace:
     return Pace(step, look, masks, trainer.steps_per_epoch)
 
 
-def _clock_steps(trainer: Trainer) -> float:
-    trainer.try_steps(FIRST_STEPS)
-    return _clock(lambda: trainer.try_steps(TIMED_STEPS), trainer.samples) / TIMED_STEPS
+def _clock_steps(trainers: list[Trainer]) -> float:
+    """Seconds of a step of each of some trainers at once, which share more of a CPU than its cores."""
+    if len(trainers) == 1:  # on a GPU, in a thread of its own, libraries would have to prepare anew
+        return _clock_fastest(trainers[0].try_steps, trainers[0].samples)
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(len(trainers), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+        return _clock_fastest(
+            lambda count: list(pool.map(lambda trainer: trainer.try_steps(count), trainers)), trainers[0].samples
+        )
+
+
+def _clock_fastest(take: Callable[[int], object], samples: SampleSet) -> float:
+    """Seconds of a step; take: takes so many of them."""
+    take(FIRST_STEPS)
+    return min(_clock(lambda: take(TIMED_STEPS), samples) for _ in range(TRIES)) / TIMED_STEPS
 
 
 def refuse_hopeless(task: Task, folder: RunFolder | None, log: StageLog, device: torch.device) -> None:

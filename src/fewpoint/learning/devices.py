@@ -1,6 +1,7 @@
 """Which device to compute on."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import torch
@@ -31,6 +32,11 @@ def cpu_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def start_threads(count: int) -> ThreadPoolExecutor:
+    """So many threads, in each of which torch has as many of its own as where this is called."""
+    return ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),))
 
 
 def computes_in_halves(device: torch.device) -> bool:

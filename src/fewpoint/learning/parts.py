@@ -1,13 +1,13 @@
 """A step on several processor cores: parts of a batch, each with a copy of the network."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
 from fewpoint.core.threads import free_cores
+from fewpoint.learning.devices import start_threads
 
 Descend = Callable[[nn.Module, Tensor, torch.Generator], Tensor]
 LARGEST_SEED = 2**62
@@ -21,10 +21,7 @@ class Parts:
 
     def __init__(self, network: nn.Module, count: int) -> None:
         self.networks = [network, *(_share_weights(network) for _ in range(count - 1))]
-        threads = torch.get_num_threads()
-        self._pool = ThreadPoolExecutor(
-            min(count, free_cores()), initializer=torch.set_num_threads, initargs=(threads,)
-        )
+        self._pool = start_threads(min(count, free_cores()))
 
     def descend(self, descend: Descend, index: Tensor, noise: torch.Generator) -> Tensor:
         """Leave the mean gradient over all frames of the index in the first network, and return the mean figures.

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -23,6 +22,7 @@ from fewpoint.core import (
     ignore,
 )
 from fewpoint.errors import FewpointError
+from fewpoint.learning.devices import start_threads
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
 from fewpoint.learning.priors import estimate_from, initial_state, update_priors
 from fewpoint.learning.samples import SampleSet
@@ -383,8 +383,7 @@ def _run_together(learnings: Sequence[Learning]) -> Iterator[Callable[..., list[
     if learnings[0].samples.frames.device.type == "cuda":
         yield lambda some, told: alternate(list(map(Learning.take_steps, some, told)))
         return
-    threads = torch.get_num_threads()
-    with ThreadPoolExecutor(len(learnings), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+    with start_threads(len(learnings)) as pool:
         yield lambda some, told: list(pool.map(Learning.run_epoch, some, told))
 
 

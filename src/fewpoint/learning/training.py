@@ -132,9 +132,7 @@ class Trainer:
 
     def try_augmenting(self) -> None:
         """Only change the frames of a step; for a trainer that is thrown away."""
-        samples, index = self.samples, self._index
-        maps = [each[index] for each in self.recipe.objective.maps]
-        self._augment(samples.frames[index], samples.labels[index], maps, torch.Generator(index.device))
+        self._augment(self._index, torch.Generator(self._index.device))
 
     def _record_step(self) -> None:
         """On a GPU, record the step that epochs replay."""
@@ -217,23 +215,22 @@ class Trainer:
     def _descend(self, network: nn.Module, index: Tensor, noise: torch.Generator) -> Tensor:
         """Leave the gradients of the risk of some frames in the network, and return the figures of StepMeans."""
         samples, recipe = self.samples, self.recipe
-        maps = [each[index] for each in recipe.objective.maps]
-        frames, labels, maps = self._augment(samples.frames[index], samples.labels[index], maps, noise)
+        frames, labels, maps = self._augment(index, noise)
         logits = run_network(network, samples.standardise(frames), recipe.training)
         risk = recipe.objective(logits, labels, maps, index, self._priors[index])
         risk.objective.sum().backward()
         return torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
 
-    def _augment(
-        self, frames: Tensor, labels: Tensor, maps: list[Tensor], noise: torch.Generator
-    ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Change the frames at random; labels and maps move with them."""
-        settings = self.recipe.augmentation
+    def _augment(self, index: Tensor, noise: torch.Generator) -> tuple[Tensor, Tensor, list[Tensor]]:
+        """Frames of the index changed at random, and their labels and the objective's maps, which move with them."""
+        settings, samples = self.recipe.augmentation, self.samples
+        frames, labels = samples.frames[index], samples.labels[index]
+        maps = [each[index] for each in self.recipe.objective.maps]
         if settings.flips:
             frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], noise)
         if settings.warps:
             grid = draw_warps(frames.shape, settings, noise)
-            frames, labels = warp_frames(frames, labels, self.samples.regions, grid)
+            frames, labels = warp_frames(frames, labels, samples.regions, grid)
             maps = warp_maps(maps, grid)
         return augment_frames(frames, settings, noise), labels, maps
 

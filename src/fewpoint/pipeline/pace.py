@@ -4,7 +4,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor
 from fewpoint.core import ImageSequence, Message, PointSet, SuperpixelMap
 from fewpoint.errors import SettingsError
 from fewpoint.io.runs import RunFolder
+from fewpoint.learning.devices import start_threads
 from fewpoint.learning.phases import OBSERVED_EVERY
 from fewpoint.learning.prediction import MIRRORS, predict_logits
 from fewpoint.learning.samples import SampleSet, build_samples
@@ -120,8 +120,7 @@ def _clock_steps(trainers: list[Trainer]) -> float:
     """Seconds of a step of each of some trainers at once, which share more of a CPU than its cores."""
     if len(trainers) == 1:  # on a GPU, in a thread of its own, libraries would have to prepare anew
         return _clock_fastest(trainers[0].try_steps, trainers[0].samples)
-    threads = torch.get_num_threads()
-    with ThreadPoolExecutor(len(trainers), initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+    with start_threads(len(trainers)) as pool:
         return _clock_fastest(
             lambda count: list(pool.map(lambda trainer: trainer.try_steps(count), trainers)), trainers[0].samples
         )

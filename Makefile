@@ -1,9 +1,9 @@
-# `make demo` and `make test` need nothing but Python 3.11 or newer as python3.
+# `make demo` and `make check` need nothing but Python 3.11 or newer as python3.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo annotate test bench-speed lint format clean
+.PHONY: demo annotate check fast test types lint format bench-speed clean
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -12,11 +12,18 @@ demo: .venv/installed
 annotate: .venv/installed-annotate
 	mkdir -p runs && cd runs && ../$(BIN)/fewpoint annotate --demo
 
+# All that a change must pass. The tests include lint and types; they come first to fail at once.
+check: lint types test
+
+# Less than a minute on two cores, for use while writing.
+fast: .venv/installed-test
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-bench-speed: .venv/installed
-	$(BIN)/python benchmarks/speed.py
+types: .venv/installed-test
+	$(BIN)/python -m pytest tests/test_types.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff check
@@ -26,23 +33,21 @@ format: .venv/installed-test
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+bench-speed: .venv/installed-tracking
+	$(BIN)/python benchmarks/speed.py
+
 clean:
 	rm -rf .venv build dist src/*.egg-info runs
 	rm -rf .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Each stamp says that the environment holds what pyproject.toml asks for; a change there installs anew.
+# Each stamp says that the environment holds what pyproject.toml asks for; a change there installs again.
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-.venv/installed-annotate: pyproject.toml
+.venv/installed-%: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable '.[annotate]'
-	touch $@
-
-.venv/installed-test: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable '.[test]'
+	$(BIN)/pip install --quiet --editable '.[$*]'
 	touch $@

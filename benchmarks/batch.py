@@ -11,37 +11,39 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from fewpoint.batch.items import Item
 from fewpoint.batch.worker import WORK, ItemOrder
+from fewpoint.core import job as jobs
 from fewpoint.engines.cluster import RayEngine
 from fewpoint.engines.jobs import Engine, Job, run_jobs
 from fewpoint.engines.processes import LocalEngine
 from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.io.jobs import parse_changes
 from fewpoint.io.points import write_points
-from fewpoint.pipeline.config import FAST, as_table, override_from_text
 
 FRAMES, SIDE = 8, 64
-SHORTER = ["phases.warmup_epochs=3", "refinement.round_epochs=3", "training.frames_per_epoch=16"]
+SHORTER = ["warmup.epochs=3", "rounds.round_epochs=3", "training.frames_per_epoch=16"]
 NOTHING = "builtins:len"
 
 
-def write_phantoms(folder: Path, count: int) -> list[Item]:
-    settings = as_table(override_from_text(FAST, SHORTER))
+def write_phantoms(folder: Path, count: int) -> list[jobs.Job]:
+    bounds = ((jobs.EVERY, jobs.GivenBound(0.25)),)
+    same = jobs.Job(preset="fast", changes=parse_changes(SHORTER), bounds=bounds, device="cpu")
     items = []
     for seed in range(count):
         phantom = make_phantom(FRAMES, (SIDE, SIDE), seed)
         frames, points = folder / f"{seed}.npy", folder / f"{seed}.csv"
         np.save(frames, phantom.sequence.frames)
         write_points(phantom.points, points)
-        items.append(Item(f"phantom{seed}", str(frames), str(points), settings, max_fraction=0.25, device="cpu"))
+        items.append(replace(same, name=f"phantom{seed}", input=str(frames), points=str(points)))
     return items
 
 
-def order(item: Item, out: Path) -> Job:
+def order(item: jobs.Job, out: Path) -> Job:
     files = (out / item.name, out / f"{item.name}.json", out / f"{item.name}.log")
     return Job(item.name, "item", WORK, ItemOrder(item, *map(str, files)).as_table(), files[-1])
 

@@ -15,7 +15,7 @@ from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
 from fewpoint.learning.motion import carry_points
-from fewpoint.pipeline.config import ACCURATE
+from fewpoint.methods.default import ACCURATE
 
 
 def follow(folder: Path, gap: int) -> tuple[float, float]:

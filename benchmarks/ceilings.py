@@ -17,7 +17,7 @@ from fewpoint.evaluation.truth import paper_bound
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import FAST
+from fewpoint.methods.default import FAST
 from fewpoint.pipeline.focus import Focus
 from fewpoint.superpixels.slic import segment_frames
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.baselines.dl_prior import rate_objectness
-from fewpoint.baselines.eel import build_affinity, calibrate, guess_probabilities, propagate
-from fewpoint.baselines.flow import estimate_flow, flow_directions
-from fewpoint.baselines.frames import resize, small_frames
-from fewpoint.baselines.settings import EelSettings
 from fewpoint.core import AreaBound, ImageSequence, PointSet
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.truth import paper_bound
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
+from fewpoint.methods.competitors.dl_prior import rate_objectness
+from fewpoint.methods.competitors.eel import build_affinity, calibrate, guess_probabilities, propagate
+from fewpoint.methods.competitors.flow import estimate_flow, flow_directions
+from fewpoint.methods.competitors.frames import resize, small_frames
+from fewpoint.methods.competitors.settings import EelSettings
 from fewpoint.superpixels.regions import paint_regions, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from fewpoint.io.atomic import read_json
 from fewpoint.io.video import write_video
-from fewpoint.pipeline.summary import SUMMARY_FILE
+from fewpoint.runs.summary import SUMMARY_FILE
 
 HEIGHT, WIDTH, RADIUS = 480, 640, 60
-SHORTEST = ["training.max_side=64", "phases.warmup_epochs=1", "refinement.round_epochs=1"]
+SHORTEST = ["training.max_side=64", "warmup.epochs=1", "rounds.round_epochs=1"]
 
 
 def find_centre(frame: int) -> tuple[int, int]:

@@ -16,17 +16,25 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import AnySegmentation, AreaBound, ImageSequence, PointSet
+from fewpoint.core import AreaBound, ImageSequence, PointSet, Result
+from fewpoint.core.settings import override_from_text
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.phantom import ObjectsPhantom, make_objects, make_phantom
 from fewpoint.io.images import read_sequence
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import Settings, override_from_text, preset
-from fewpoint.pipeline.run import run_task
+from fewpoint.methods.registry import OwnSettings, keep_known, preset
+from fewpoint.methods.resolve import change_settings
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_task
 
 NOWHERE = np.empty((0, 3), np.int64)  # a run of its own knows nothing of the others
-SHORTEST = ["phases.warmup_epochs=1", "phases.estimation_epochs=0", "refinement.round_epochs=1"]
+SHORTEST = (
+    ("warmup.epochs", 1),
+    ("rounds.round_epochs", 1),
+    ("phases.warmup_epochs", 1),
+    ("phases.estimation_epochs", 1),
+    ("phases.final_epochs", 1),
+)
 
 
 FAR = 3  # times wider frames
@@ -38,10 +46,10 @@ class Cost:
 
     wall: float
     processor: float
-    result: AnySegmentation
+    result: Result
 
 
-def measure(sequence: ImageSequence, points: PointSet, bound: AreaBound, settings: Settings) -> Cost:
+def measure(sequence: ImageSequence, points: PointSet, bound: AreaBound, settings: OwnSettings) -> Cost:
     wall, processor = time.perf_counter(), time.process_time()
     result = run_task(Task(sequence, points, bound, settings, device="cpu"))
     return Cost(time.perf_counter() - wall, time.process_time() - processor, result)
@@ -92,7 +100,7 @@ def main() -> None:
     settings, bound = override_from_text(preset(given.preset), given.assignments), AreaBound(given.max_fraction)
     names = points.object_names
     alone = [replace(points.of_object(name), negatives=NOWHERE) for name in names]
-    measure(sequence, points, bound, override_from_text(settings, SHORTEST))
+    measure(sequence, points, bound, change_settings("", settings, keep_known(settings, SHORTEST)))
     together = measure(sequence, points, bound, settings)
     separate = [measure(sequence, each, bound, settings) for each in alone]
     for kind in ("wall", "processor"):

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from PIL import Image
 from reference_step import BATCH, WARM_UP, Plain, make_blocks
-from runs import read_case, time_run
 
 from fewpoint.learning.devices import choose_device, describe_device
 from fewpoint.learning.samples import build_samples
 from fewpoint.learning.training import count_steps
 from fewpoint.learning.working import WorkingSize
-from fewpoint.pipeline.config import PRESETS
+from fewpoint.methods.registry import PRESETS
+from runs import read_case, time_run
 
 
 class PlainEpochs:
@@ -31,7 +31,8 @@ class PlainEpochs:
         case = read_case(folder)
         size, blocks = case.sequence.size, make_blocks(len(case.sequence), case.sequence.size, (35, 35))
         working = WorkingSize(size, (side, side), (side, side))
-        self.plain = Plain(build_samples(case.sequence, blocks, case.points, working, device))
+        (samples,) = build_samples(case.sequence, blocks, [case.points], working, device)
+        self.plain = Plain(samples)
         self.order = np.random.default_rng(0)
 
     def run_epoch(self, frames: int) -> None:

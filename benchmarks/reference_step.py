@@ -20,10 +20,10 @@ from fewpoint.learning.risk import pu_risk
 from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.settings import RiskSettings
 from fewpoint.learning.working import WorkingSize
+from fewpoint.methods.registry import PRESETS, OwnSettings
 from fewpoint.models.multires_unet import build_network
 from fewpoint.models.pooling import pool_regions
 from fewpoint.models.settings import NetworkSettings
-from fewpoint.pipeline.config import PRESETS, Settings
 from fewpoint.pipeline.stages import prepare_learning
 from fewpoint.pipeline.task import Task
 
@@ -38,13 +38,13 @@ def make_blocks(frames: int, size: tuple[int, int], counts: tuple[int, int]) -> 
     return SuperpixelMap(np.broadcast_to(labels, (frames, *size)).copy())
 
 
-def make_case(side: int, settings: Settings, device: torch.device) -> tuple[Task, SampleSet]:
+def make_case(side: int, settings: OwnSettings, device: torch.device) -> tuple[Task, tuple[SampleSet, ...]]:
     """A phantom of side x side pixels in about 1200 superpixels, worked on at its own size."""
     phantom = make_phantom(FRAMES, (side, side), channels=3)
     task = Task(phantom.sequence, phantom.points, AreaBound(0.2), settings, device=device.type)
     size = WorkingSize.fit((side, side), side, 16)
     blocks = make_blocks(FRAMES, (side, side), (35, 35))
-    return task, build_samples(phantom.sequence, blocks, phantom.points, size, device)
+    return task, build_samples(phantom.sequence, blocks, [phantom.points], size, device)
 
 
 class Plain:
@@ -53,7 +53,7 @@ class Plain:
     def __init__(self, samples: SampleSet) -> None:
         self.samples, self.device = samples, samples.frames.device
         shape, random = NetworkSettings(multiple=1), torch.Generator()
-        self.network = build_network(samples.frames.shape[1], shape, 0.01, random).to(self.device)
+        self.network = build_network(samples.frames.shape[1], shape, (0.01,), random).to(self.device)
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=1e-4, weight_decay=0.01)
         self.halved = self.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.halved)
@@ -76,13 +76,14 @@ class Plain:
         self.scaler.update()
 
     def predict(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, h, w) logits."""
         with torch.autocast(self.device.type, torch.float16, enabled=self.halved):
-            return self.network(self.samples.standardise(frames))
+            return self.network(self.samples.standardise(frames))[:, 0]
 
 
-def our_step(task: Task, samples: SampleSet) -> Callable[[], None]:
+def our_step(task: Task, samples: tuple[SampleSet, ...]) -> Callable[[], None]:
     """The step of the task's settings, ready to be called."""
-    trainer = prepare_learning(task, samples, seed=0).trainer
+    trainer = prepare_learning({"": task}, samples, seed=0).trainer
     return lambda: trainer.try_steps(1)
 
 
@@ -106,11 +107,11 @@ def take_turns(
     return [median(taken) for taken in seconds]
 
 
-def compare_steps(side: int, settings: Settings, device: torch.device, turns: int) -> tuple[float, float]:
+def compare_steps(side: int, settings: OwnSettings, device: torch.device, turns: int) -> tuple[float, float]:
     """Milliseconds a frame of the reference and of ours."""
     task, samples = make_case(side, settings, device)
     with cpu_threads(settings.training.threads):
-        plain, ours = take_turns([Plain(samples).step, our_step(task, samples)], turns, device)
+        plain, ours = take_turns([Plain(samples[0]).step, our_step(task, samples)], turns, device)
     return 1e3 * plain / BATCH, 1e3 * ours / settings.training.batch
 
 

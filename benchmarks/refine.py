@@ -16,16 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.core import ImageSequence, PointSet, Result
+from fewpoint.core.settings import override_from_text
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
 from fewpoint.learning.devices import choose_device
-from fewpoint.pipeline.config import Settings, override_from_text, preset
+from fewpoint.methods.registry import OwnSettings, preset
 from fewpoint.pipeline.previous import PreviousRun
-from fewpoint.pipeline.run import run_and_keep
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_and_keep
 
 SHALLOWEST = 2.0  # pixels: what is thinner, nobody would click into
 
@@ -52,19 +53,19 @@ def correct_points(points: PointSet, masks: np.ndarray, truth: np.ndarray, count
     return PointSet.from_rows(rows + added, points.absent, negatives=click_into(masks & ~truth, count))
 
 
-def run_timed(task: Task) -> tuple[Segmentation, PreviousRun, float]:
+def run_timed(task: Task) -> tuple[Result, PreviousRun, float]:
     started = time.perf_counter()
     result, kept = run_and_keep(task)
     return result, kept, time.perf_counter() - started
 
 
-def measure(folder: Path, settings: Settings, options: argparse.Namespace) -> tuple[float, float]:
+def measure(folder: Path, settings: OwnSettings, options: argparse.Namespace) -> tuple[float, float]:
     """Print the three runs and return the seconds of the refinement and of the new run with the same points."""
     sequence: ImageSequence = read_sequence(folder)
     truth = read_masks(folder / "ground_truth-frames")
     points = read_points(folder / options.points, sequence)
 
-    def tell(name: str, result: Segmentation, seconds: float) -> None:
+    def tell(name: str, result: Result, seconds: float) -> None:
         score = score_masks(result.masks, truth).pooled
         print(f"{folder.name:<28}{name:<33}F1 {score.f1:.3f} {seconds:8.1f} s", flush=True)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
+from fewpoint.core.settings import override_from_text
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.evaluation.truth import paper_bound
@@ -24,10 +25,10 @@ from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.devices import choose_device, describe_device
-from fewpoint.pipeline.config import PRESETS, Settings, override_from_text
-from fewpoint.pipeline.run import run_task
-from fewpoint.pipeline.summary import SUMMARY_FILE
+from fewpoint.methods.registry import PRESETS, OwnSettings
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_task
+from fewpoint.runs.summary import SUMMARY_FILE
 
 
 class Case(NamedTuple):
@@ -51,7 +52,7 @@ def make_case(shape: str) -> Case:
     return Case(phantom.sequence, phantom.points, phantom.truth)
 
 
-def time_run(case: Case, settings: Settings, device: str) -> tuple[float, dict]:
+def time_run(case: Case, settings: OwnSettings, device: str) -> tuple[float, dict]:
     """F1, and what summary.json says of the run; its seconds are counted from read files to a finished folder.
 
     Those of the processor, over all cores, hardly depend on what else the machine does.

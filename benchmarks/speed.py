@@ -38,7 +38,7 @@ def measure_step() -> str:
     from reference_step import compare_steps
 
     from fewpoint.learning.devices import choose_device
-    from fewpoint.pipeline.config import FAST
+    from fewpoint.methods.default import FAST
 
     plain, ours = compare_steps(128, FAST, choose_device("cpu"), turns=7)
     return f"{ours:.1f} ms a frame, reference {plain:.1f}, ratio {plain / ours:.1f}"
@@ -51,13 +51,13 @@ def measure_parts() -> str:
 
     from fewpoint.learning.devices import cpu_threads
     from fewpoint.learning.training import Trainer
-    from fewpoint.pipeline.config import FAST
+    from fewpoint.methods.default import FAST
     from fewpoint.pipeline.stages import prepare_learning
 
     device = torch.device("cpu")
     task, samples = make_case(96, FAST, device)
     with cpu_threads(1):
-        trainer = prepare_learning(task, samples, seed=0).trainer
+        trainer = prepare_learning({"": task}, samples, seed=0).trainer
         whole, divided = (
             Trainer(deepcopy(trainer.network), samples, replace(trainer.recipe, training=training), seed=0)
             for training in (replace(FAST.training, parts=1), FAST.training)

@@ -15,19 +15,20 @@ from pathlib import Path
 from statistics import mean
 
 from fewpoint.bench.protocols import give_bound
+from fewpoint.core.settings import override, override_from_text
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
 from fewpoint.learning.devices import choose_device
-from fewpoint.pipeline.config import Settings, override, override_from_text, preset
+from fewpoint.methods.registry import OwnSettings, preset
 from fewpoint.pipeline.model import Model
-from fewpoint.pipeline.run import run_and_keep
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_and_keep
 
 
 def measure(
-    folder: Path, settings: Settings, start: Model | None, options: argparse.Namespace
+    folder: Path, settings: OwnSettings, start: Model | None, options: argparse.Namespace
 ) -> tuple[float, float, Model]:
     """F1 and seconds of a run, and its networks."""
     sequence, truth = read_sequence(folder), read_masks(folder / "ground_truth-frames")
@@ -47,7 +48,7 @@ def name_start(share: float | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sequences", nargs="+", type=Path)
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.25, 0.5, 1.0], help="values of reuse.warm_share")
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.25, 0.5, 1.0], help="values of warm_start.share")
     parser.add_argument("--points", default="2dlocs.csv", help="name of the points file in each folder")
     parser.add_argument("--bound", default="eta", help="eta, eta-FACTOR, box or none, as in a suite")
     parser.add_argument("--preset", default="fast")
@@ -69,7 +70,7 @@ def main() -> None:
     found: dict[float | None, list[tuple[float, float]]] = {share: [] for share in starts}
     for folder in others:
         for share in starts:
-            changed = settings if share is None else override(settings, "reuse.warm_share", share)
+            changed = settings if share is None else override(settings, "warm_start.share", share)
             f1, seconds, _ = measure(folder, changed, None if share is None else model, options)
             found[share].append((f1, seconds))
             tell(folder.name, name_start(share), f1, seconds)

@@ -29,7 +29,7 @@ SCREEN = {"width": 1280, "height": 720}
 COLOURS = 256  # as many as keep a picture below 300 kB, and no difference can be seen
 PATIENCE_MS = 1_800_000
 # Enough for a phantom, and short on a machine without a GPU.
-SHORTER = ("training.max_side=64", "phases.warmup_epochs=16", "refinement.round_epochs=10")
+SHORTER = ("training.max_side=64", "warmup.epochs=16", "rounds.round_epochs=10")
 PLACE = """async ([y, x]) => {
   const { fitView, pixelCentre } = await import("/static/view.js");
   const { project } = (await import("/static/store.js")).get();
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def write_inputs(root: Path):
-    """A volume, and beside it something else to choose from."""
+    """A volume, and next to it something else to choose from."""
     phantom = make_phantom(24, (192, 192), seed=6)
     (root / "example").mkdir(parents=True)
     voxels = 4 * phantom.sequence.frames[..., 0].astype(np.int16) - 200

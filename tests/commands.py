@@ -65,7 +65,7 @@ class Case:
         options = {
             "--points": self.points,
             "--out": self.out,
-            "--preset": "fast",
+            "--preset": "paper",
             "--device": "cpu",
             "--config": self.folder / "tiny.toml",
         }

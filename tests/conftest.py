@@ -1,4 +1,4 @@
-"""One thread a process, in the tests and in what they start.
+"""What holds for all tests: one thread a process, which of them are slow, and which may not be skipped in CI.
 
 Networks this small gain nothing from a second thread, and threads that wait for each other on a busy machine make
 them many times slower.
@@ -7,3 +7,68 @@ them many times slower.
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+# Folders and modules that train networks, start processes or draw reports; all others take less than a minute together.
+SLOW = (
+    "methods",
+    "batch",
+    "bench",
+    "cli",
+    "contracts",
+    "end_to_end",
+    "engines",
+    "golden",
+    "pipeline",
+    "runs",
+    "web",
+    "io/test_fuzz.py",
+    "learning/test_adam.py",
+    "learning/test_phases.py",
+    "report/test_figures.py",
+    "report/test_html.py",
+    "test_ci.py",
+    "test_how_to.py",
+    "test_types.py",
+)
+# Skipped unnoticed, these would leave the page and the types unchecked.
+NEVER_SKIPPED_IN_CI = ("web/browser", "test_types.py")
+
+
+def is_among(path: Path, places: tuple[str, ...]) -> bool:
+    return any(path.is_relative_to(HERE / place) for place in places)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_among(item.path, SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With -m "not slow" leave slow files alone: importing them takes longer than running the others."""
+    return True if config.option.markexpr == "not slow" and is_among(collection_path, SLOW) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    return refuse_skip(item.path, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector):
+    return refuse_skip(collector.path, (yield))
+
+
+def refuse_skip(path: Path, report):
+    """The report of a test or module, as a failure if it was skipped although CI must run it."""
+    wanted = os.environ.get("CI") == "true" and is_among(path, NEVER_SKIPPED_IN_CI)
+    if wanted and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"must not be skipped in CI: {str(report.longrepr[2]).removeprefix('Skipped: ')}"
+    return report

@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image
 
 from fewpoint.core import PointSet
+from fewpoint.core.settings import as_table
 from fewpoint.evaluation.phantom import Phantom
 from fewpoint.io.points import write_points
 from fewpoint.learning.settings import (
@@ -16,13 +17,14 @@ from fewpoint.learning.settings import (
     StoppingSettings,
     TrainingSettings,
 )
+from fewpoint.methods.paper import PaperSettings
+from fewpoint.methods.registry import OwnSettings
 from fewpoint.models.settings import NetworkSettings
-from fewpoint.pipeline.config import Settings, as_table
 from fewpoint.superpixels.slic import SuperpixelSettings
 from fewpoint.tracking.settings import TrackingSettings
 
 # All three phases in a second: for tests of how a run goes, not of what it finds.
-TINY = Settings(
+TINY = PaperSettings(
     superpixels=SuperpixelSettings(count=100),
     network=NetworkSettings(base_width=2, levels=2, multiple=1, head_prior=0.0),
     training=TrainingSettings(max_side=32, batch=2, frames_per_epoch=4, weight_decay=1e-4, statistics="sequence"),
@@ -47,7 +49,7 @@ TINY_COMPETITORS = (
 )
 
 # As much network and training as finds the object of a small colour phantom, in some fifteen seconds on one core.
-SMALL = Settings(
+SMALL = PaperSettings(
     network=NetworkSettings(base_width=8, levels=3, multiple=1, head_prior=0.0),
     training=TrainingSettings(max_side=40, batch=4, frames_per_epoch=48, weight_decay=1e-4, statistics="sequence"),
     risk=RiskSettings(keep=1.0),
@@ -93,7 +95,7 @@ def save_dataset_sequence(phantom: Phantom, folder: Path) -> Path:
     return folder
 
 
-def save_settings(settings: Settings, path: Path) -> Path:
+def save_settings(settings: OwnSettings, path: Path) -> Path:
     """Write all settings as the TOML that --config reads."""
     lines = []
     for section, values in as_table(settings).items():

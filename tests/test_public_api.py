@@ -15,7 +15,8 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 def test_the_public_names_are_few_sorted_and_importable():
     assert fewpoint.__all__ == sorted(set(fewpoint.__all__))
-    assert len(fewpoint.__all__) <= 15
+    assert len(fewpoint.__all__) <= 18
+    assert fewpoint.__all__ == sorted(fewpoint._HOMES)
     for name in fewpoint.__all__:
         assert getattr(fewpoint, name).__name__ == name
     assert dir(fewpoint) == fewpoint.__all__
@@ -32,6 +33,6 @@ def test_the_example_of_the_readme_runs_as_it_stands(tmp_path, monkeypatch):
     assert len(example.split("\n\n")[-1].strip().splitlines()) <= 5
     save_phantom(make_phantom(n_frames=4, size=(48, 40)), tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fewpoint.pipeline.run.preset", lambda name, device: TINY)
+    monkeypatch.setattr("fewpoint.runs.runner.preset", lambda name, device: TINY)
     exec(compile(example, "README.md", "exec"), {})
     assert read_masks(tmp_path / "result").shape == (4, 48, 40)

@@ -6,32 +6,68 @@
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers, which do not follow __getattr__
+    from fewpoint.core import AreaBound, ImageSequence, PointSet, Result
+    from fewpoint.core.job import Job
+    from fewpoint.errors import FewpointError
+    from fewpoint.evaluation.metrics import score_masks
+    from fewpoint.evaluation.phantom import make_phantom
+    from fewpoint.io.images import read_sequence
+    from fewpoint.io.masks import read_masks
+    from fewpoint.io.points import read_points
+    from fewpoint.methods.default import DefaultSettings
+    from fewpoint.methods.paper import PaperSettings
+    from fewpoint.methods.registry import preset
+    from fewpoint.runs.jobs import run_job
+    from fewpoint.runs.runner import refine, segment
 
 __version__ = "0.1.0"
 
+__all__ = [
+    "AreaBound",
+    "DefaultSettings",
+    "FewpointError",
+    "ImageSequence",
+    "Job",
+    "PaperSettings",
+    "PointSet",
+    "Result",
+    "make_phantom",
+    "preset",
+    "read_masks",
+    "read_points",
+    "read_sequence",
+    "refine",
+    "run_job",
+    "score_masks",
+    "segment",
+]
+
 _HOMES = {
     "AreaBound": "fewpoint.core",
+    "DefaultSettings": "fewpoint.methods.default",
     "FewpointError": "fewpoint.errors",
     "ImageSequence": "fewpoint.core",
-    "LabelledSegmentation": "fewpoint.core",
+    "Job": "fewpoint.core.job",
+    "PaperSettings": "fewpoint.methods.paper",
     "PointSet": "fewpoint.core",
-    "Segmentation": "fewpoint.core",
-    "Settings": "fewpoint.pipeline.config",
+    "Result": "fewpoint.core",
     "make_phantom": "fewpoint.evaluation.phantom",
-    "preset": "fewpoint.pipeline.config",
+    "preset": "fewpoint.methods.registry",
     "read_masks": "fewpoint.io.masks",
     "read_points": "fewpoint.io.points",
     "read_sequence": "fewpoint.io.images",
+    "refine": "fewpoint.runs.runner",
+    "run_job": "fewpoint.runs.jobs",
     "score_masks": "fewpoint.evaluation.metrics",
-    "refine": "fewpoint.pipeline.run",
-    "segment": "fewpoint.pipeline.run",
+    "segment": "fewpoint.runs.runner",
 }
-
-__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name where it lives when it is first asked for, so that the package itself stays light."""
+    """Import a public name from its module on first use, so that importing the package stays cheap."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

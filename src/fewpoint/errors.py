@@ -2,10 +2,10 @@
 
 FewpointError
 ├── InputError            a file, folder, point or image that cannot be used
-├── SettingsError         a setting that does not exist or has no meaning
+├── SettingsError         a setting that does not exist or makes no sense
 ├── OutputError           the run folder cannot be written
 │   └── RunConflictError  the run folder belongs to another run
-└── DeviceError           the device asked for is not there
+└── DeviceError           the requested device is not available
 
 Each message says what must hold, what was given and what to do, in one line.
 """
@@ -20,7 +20,7 @@ class InputError(FewpointError):
 
 
 class SettingsError(FewpointError):
-    """A setting that does not exist or has no meaning."""
+    """A setting that does not exist or makes no sense."""
 
 
 class OutputError(FewpointError):
@@ -32,4 +32,4 @@ class RunConflictError(OutputError):
 
 
 class DeviceError(FewpointError):
-    """The compute device that was asked for is not available."""
+    """The requested compute device is not available."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from fewpoint.batch import worker
-from fewpoint.batch.items import read_task
 from fewpoint.batch.progress import ItemListener, say
 from fewpoint.core import EpochFinished, PriorEstimate
 from fewpoint.errors import InputError
 from fewpoint.io.tables import write_priors
+from fewpoint.runs.jobs import read_job
 
 WORK = "batch.pretend:segment_item"
 WITHOUT_REPORT = "batch.pretend:segment_without_report"
@@ -21,10 +21,10 @@ WITHOUT_REPORT = "batch.pretend:segment_without_report"
 def segment_item(table: dict[str, Any]) -> None:
     """Leave a finished run folder; a file beside the input says how to fail instead."""
     order = worker.ItemOrder.from_table(table)
-    wish = Path(order.item.input).parent / "wish.txt"
+    wish = Path(order.job.input).parent / "wish.txt"
     with worker.saying_into(Path(order.log)):
         ItemListener(Path(order.progress))
-        task = read_task(order.item)
+        task = read_job(order.job)
         with worker.open_patiently(Path(order.run), task.identity()) as folder:
             fail(wish.read_text() if wish.exists() else "", wish)
             share = task.sequence.frames.mean() / 1000
@@ -51,7 +51,7 @@ def fail(wish: str, path: Path) -> None:
 
 def segment_without_report(table: dict[str, Any]) -> None:
     """The batch's own work, less the report, which takes longer than all else; each epoch lasts a while."""
-    from fewpoint.pipeline import run as pipeline
+    from fewpoint.runs import runner as pipeline
 
     class Slow(ItemListener):
         def __call__(self, event):

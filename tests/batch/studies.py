@@ -4,12 +4,14 @@ import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fewpoint.batch.checks import Checked, check_rows, read_checks
+from fewpoint.batch.checks import Checked, Defaults, check_rows, read_checks
 from fewpoint.batch.folder import BatchFolder
-from fewpoint.batch.items import Defaults
 from fewpoint.batch.manifest import read_rows
+from fewpoint.core.job import Job
 from fewpoint.evaluation.phantom import make_phantom
-from synthetic import TINY, save_phantom, save_settings
+from fewpoint.io.jobs import read_changes
+from synthetic import save_phantom, save_settings
+from tiny_runs import TINY
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,15 @@ class Study:
 
     @property
     def defaults(self) -> Defaults:
-        return Defaults(preset="fast", device="cpu", config=self.folder / "tiny.toml")
+        return Defaults(Job(preset="fast", device="cpu", changes=read_changes(self.folder / "tiny.toml")))
 
     @property
     def out(self) -> BatchFolder:
         return BatchFolder(self.folder / "out")
 
     def check(self, warm_start: Path | None = None) -> Checked:
-        defaults = replace(self.defaults, warm_start=warm_start)
+        start = None if warm_start is None else str(warm_start)
+        defaults = replace(self.defaults, job=replace(self.defaults.job, warm_start=start))
         return check_rows(read_rows(self.manifest), defaults, read_checks(self.out.checks), lambda *done: None)
 
     def read_summary(self) -> dict[str, dict[str, str]]:

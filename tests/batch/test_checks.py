@@ -1,20 +1,26 @@
 """Every row tried before anything starts."""
 
 import json
-from dataclasses import asdict
 
 import pytest
 
 from fewpoint.batch import checks
-from fewpoint.batch.checks import check_rows, read_checks, write_checks
-from fewpoint.batch.items import Defaults, Item, build_item, read_settings, read_task
-from fewpoint.batch.manifest import Row, read_rows
+from fewpoint.batch.checks import Defaults, check_rows, choose_job, read_checks, write_checks
+from fewpoint.batch.manifest import read_rows
+from fewpoint.batch.worker import ItemOrder
+from fewpoint.core.job import EVERY, GivenBound, Job, OutputChoice
+from fewpoint.core.settings import as_table, from_table, override
 from fewpoint.errors import FewpointError
-from fewpoint.pipeline.config import FAST, PAPER, as_table, override
+from fewpoint.io.rows import Row
+from fewpoint.methods.default import FAST
+from fewpoint.methods.paper import PAPER
+from fewpoint.methods.resolve import resolve_settings
+from fewpoint.runs.jobs import read_job
+from tiny_runs import TINY, TINY_PAPER
 
 
-def build(tmp_path, defaults=Defaults(preset="fast"), **values) -> Item:
-    return build_item(Row("line 2", tmp_path, {"input": "a.npy", "points": "a.csv", **values}), defaults)
+def build(tmp_path, defaults=Defaults(Job(preset="fast")), **values) -> Job:
+    return choose_job(Row("line 2", tmp_path, {"input": "a.npy", "points": "a.csv", **values}), defaults)
 
 
 def test_every_bad_row_is_listed_with_its_reason_and_the_others_are_ready(study):
@@ -35,7 +41,7 @@ def test_every_bad_row_is_listed_with_its_reason_and_the_others_are_ready(study)
         "fine,p1/frames,p1/points.csv,",
     )
     checked = study.check()
-    assert [each.item.name for each in checked.items] == ["good", "fine"]
+    assert [each.job.name for each in checked.items] == ["good", "fine"]
     reasons = {row.name: row.reason for row in checked.bad}
     assert [row.place for row in checked.bad] == [f"line {line}" for line in range(3, 12)]
     assert "p9" in reasons["gone"]
@@ -53,7 +59,7 @@ def test_a_reader_that_fails_in_its_own_way_costs_its_row_alone(study, monkeypat
     def fail(item):
         raise MemoryError("too large")
 
-    monkeypatch.setattr(checks, "read_task", fail)
+    monkeypatch.setattr(checks, "read_job", fail)
     assert {row.reason for row in study.check().bad} == {"it could not be read: MemoryError: too large"}
 
 
@@ -62,7 +68,7 @@ def test_unchanged_files_are_not_read_again_and_changed_ones_are(study, monkeypa
     write_checks(first.items, study.folder / "kept.json")
     known = read_checks(study.folder / "kept.json")
     read = []
-    monkeypatch.setattr(checks, "read_task", lambda item: read.append(item.name) or read_task(item))
+    monkeypatch.setattr(checks, "read_job", lambda job: read.append(job.name) or read_job(job))
 
     def check():
         return check_rows(read_rows(study.manifest), study.defaults, known, lambda *done: None)
@@ -75,9 +81,10 @@ def test_unchanged_files_are_not_read_again_and_changed_ones_are(study, monkeypa
 
 def test_a_row_says_all_that_segment_is_told(tmp_path):
     (tmp_path / "own.toml").write_text("[training]\nbatch = 7\n", encoding="utf-8")
-    item = build(
+    batch = (("training.batch", "3"),)
+    job = build(
         tmp_path,
-        Defaults(preset="fast", device="cpu", assignments=("training.batch=3",), formats=("nifti",)),
+        Defaults(Job(preset="fast", device="cpu", changes=batch, outputs=OutputChoice.of(["nifti"]))),
         **{
             "name": "left-lung",
             "largest_box": "2,10,20,30,40",
@@ -91,22 +98,23 @@ def test_a_row_says_all_that_segment_is_told(tmp_path):
             "settings": "training.max_side=64; network.levels=3",
         },
     )
-    assert (item.name, item.largest_box, item.seed, item.axis) == ("left-lung", (2, 10, 20, 30, 40), 5, "axial")
-    assert (item.channels, item.window, item.time_limit_s) == ((0, 2), (-1350.0, 150.0), 90.0)
-    assert item.added == (str(tmp_path / "t2.npy"), str(tmp_path / "flair.npy"))
-    assert item.warm_start == str(tmp_path / "earlier")
-    assert (item.device, item.formats) == ("cpu", ("nifti",))
-    settings = read_settings(item.settings)
+    assert (job.name, job.seed, job.reading.axis) == ("left-lung", 5, "axial")
+    assert job.bounds == ((EVERY, GivenBound(box=(2, 10, 20, 30, 40))),)
+    assert (job.reading.channels, job.reading.window, job.time_limit_s) == ((0, 2), (-1350.0, 150.0), 90.0)
+    assert job.reading.added == (str(tmp_path / "t2.npy"), str(tmp_path / "flair.npy"))
+    assert job.warm_start == str(tmp_path / "earlier")
+    assert (job.device, job.outputs.formats) == ("cpu", ("nifti",))
+    settings = resolve_settings(job)
     assert (settings.training.batch, settings.training.max_side, settings.network.levels) == (3, 64, 3)
-    by_file = build(tmp_path, Defaults(preset="fast", assignments=("training.batch=3",)), settings="own.toml")
-    assert read_settings(by_file.settings) == override(FAST, "training.batch", 7)
+    by_file = build(tmp_path, Defaults(Job(preset="fast", changes=batch)), settings="own.toml")
+    assert resolve_settings(by_file) == override(FAST, "training.batch", 7)
 
 
 def test_a_preset_of_a_row_goes_before_that_of_all(tmp_path):
-    assert read_settings(build(tmp_path, preset="paper").settings) == PAPER
-    assert read_settings(build(tmp_path).settings) == FAST
-    on_gpu = build(tmp_path, Defaults(preset="auto", kind="cuda"))
-    assert on_gpu.settings == build(tmp_path, preset="accurate").settings
+    assert resolve_settings(build(tmp_path, preset="paper")) == PAPER
+    assert resolve_settings(build(tmp_path)) == FAST
+    on_gpu = build(tmp_path, Defaults(kind="cuda"))
+    assert on_gpu == build(tmp_path, preset="accurate")
 
 
 @pytest.mark.parametrize(
@@ -128,14 +136,14 @@ def test_what_cannot_be_meant_is_refused(tmp_path, values, words):
         build(tmp_path, **values)
 
 
-def test_an_item_survives_the_way_to_another_machine(tmp_path):
-    item = build(tmp_path, channels="1", window="40,80", largest_box="0,1,2,3,4")
-    assert Item.from_table(json.loads(json.dumps(asdict(item)))) == item
+def test_a_job_survives_the_way_to_another_machine(tmp_path):
+    order = ItemOrder(build(tmp_path, channels="1", window="40,80", largest_box="0,1,2,3,4"), "run", "progress", "log")
+    assert ItemOrder.from_table(json.loads(json.dumps(order.as_table()))) == order
 
 
-@pytest.mark.parametrize("settings", [PAPER, FAST])
-def test_settings_survive_as_plain_values(settings):
-    assert read_settings(json.loads(json.dumps(as_table(settings)))) == settings
+@pytest.mark.parametrize(("settings", "others"), [(PAPER, TINY_PAPER), (FAST, TINY)])
+def test_settings_survive_as_plain_values(settings, others):
+    assert from_table(others, json.loads(json.dumps(as_table(settings)))) == settings
 
 
 def test_a_warm_start_that_is_no_model_is_a_bad_row(study):

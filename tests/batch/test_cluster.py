@@ -16,7 +16,6 @@ from batch.studies import Study
 from bench.datasets import Dataset
 from clusters import start_cluster
 from fewpoint.batch import run as batch_run
-from fewpoint.batch.items import read_task
 from fewpoint.batch.run import run_batch
 from fewpoint.bench.run import run_suite
 from fewpoint.bench.suite import read_suite
@@ -24,12 +23,13 @@ from fewpoint.core import Message
 from fewpoint.engines.cluster import RayEngine
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
-from fewpoint.pipeline.run import run_task
-from synthetic import TINY
+from fewpoint.runs.jobs import read_job
+from fewpoint.runs.runner import run_task
+from tiny_runs import TINY
 
 ITEMS = 3
 # Enough epochs that there is time to be lost in the middle of them.
-SETTINGS = replace(TINY, phases=replace(TINY.phases, warmup_epochs=5))
+SETTINGS = replace(TINY, warmup=replace(TINY.warmup, epochs=8))
 DRIVER = """
 import sys
 from pathlib import Path
@@ -60,7 +60,7 @@ def quickly(monkeypatch):
 def expected(tmp_path_factory) -> list[np.ndarray]:
     """Masks of the items, made in this process and not disturbed."""
     study = Study.make(tmp_path_factory.mktemp("reference"), ITEMS, SETTINGS)
-    return [run_task(read_task(each.item)).masks for each in study.check().items]
+    return [run_task(read_job(each.job)).masks for each in study.check().items]
 
 
 def is_learning(study: Study, name: str) -> bool:

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from fewpoint.batch.items import Defaults, build_item, read_task
-from fewpoint.batch.manifest import COLUMNS, read_rows
+from fewpoint.batch.manifest import read_rows
 from fewpoint.core import AreaBound
 from fewpoint.core.actions import AddPoint, SetBox, SetSettings
+from fewpoint.core.job import Job
 from fewpoint.errors import InputError
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.io.projects import ProjectLog
+from fewpoint.io.rows import COLUMNS, build_job
+from fewpoint.runs.jobs import read_job
 from synthetic import save_dataset_sequence
 
 
@@ -69,9 +71,10 @@ def test_in_a_folder_a_project_makes_a_row_with_all_that_a_person_said(tmp_path)
     log.close()
     (row,) = read_rows(tmp_path)
     bound = AreaBound.from_box((2, 3, 7, 13), (10, 20)).fraction
-    expected = {"input": str(tmp_path / "scan.npy"), "points": "scan.fewpoint", "name": "scan"}
-    assert row.values == {**expected, "preset": "fast", "seed": "7", "max_fraction": repr(bound)}
-    task = read_task(build_item(row, Defaults()))
+    assert row.values == {"input": "scan.fewpoint"}
+    job = build_job(row, Job())
+    assert (job.name, job.input, job.preset) == ("scan", str(tmp_path / "scan.npy"), "fast")
+    task = read_job(job)
     assert task.points.coordinates.tolist() == [[0, 4, 5]]
     assert (task.bound.fraction, task.seed) == (bound, 7)
 

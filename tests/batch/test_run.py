@@ -245,7 +245,7 @@ def test_the_first_item_that_leaves_networks_goes_ahead_and_the_others_start_fro
     assert [entry.name for entry in result.failures] == ["case0"]  # the bound is smaller than what is clicked
     assert "the others start from the networks of case1" in messages(told)
     model = str(study.out.run("case1") / "model.npz")
-    starts = {each.item.name: each.item.warm_start for each in study.check(Path(model)).items}
+    starts = {each.job.name: each.job.warm_start for each in study.check(Path(model)).items}
     assert starts == dict.fromkeys(["case0", "case1", "case2"], model)
     epochs = {name: read_json(study.out.run(name) / "manifest.json")["result"]["epochs"] for name in ("case1", "case2")}
     assert epochs["case2"] < epochs["case1"]  # a warm start takes fewer

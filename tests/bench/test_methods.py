@@ -2,18 +2,19 @@
 
 import pytest
 
-from fewpoint.baselines.registry import COMPETITORS, build_competitor, find_problem
 from fewpoint.bench.methods import (
-    PAPER_NAMES,
     build_method,
     check_change,
     find_settings,
-    list_blind_methods,
     list_methods,
 )
 from fewpoint.bench.oracles import ORACLES
+from fewpoint.core.settings import RenamedSettingWarning, override
 from fewpoint.errors import SettingsError
-from fewpoint.pipeline.config import FAST, PRESETS, override
+from fewpoint.methods import registry
+from fewpoint.methods.competitors.registry import COMPETITORS, build_competitor, find_problem
+from fewpoint.methods.default import FAST
+from fewpoint.methods.registry import PAPER_NAMES, PRESETS
 
 
 def test_competitors_presets_and_oracles_have_a_name_each():
@@ -28,7 +29,7 @@ def test_the_paper_s_names_are_its_preset_with_and_without_tracking():
 
 
 def test_a_person_can_use_all_but_those_that_know_the_truth():
-    assert set(list_methods()) - set(list_blind_methods()) == set(ORACLES)
+    assert set(list_methods()) - set(registry.list_methods()) == set(ORACLES)
     with pytest.raises(SettingsError, match="max-sp is told something of the truth"):
         build_method("max-sp")
 
@@ -53,7 +54,9 @@ def test_a_competitor_takes_those_changes_that_it_has_settings_for():
 
 def test_a_change_must_mean_something_to_some_method():
     check_change("boosting.rounds", 7)
-    with pytest.raises(SettingsError, match=r"no setting boosting\.round;"):
+    with pytest.warns(RenamedSettingWarning):
+        check_change("refinement.taper", 0.5)
+    with pytest.raises(SettingsError, match=r"no setting boosting\.round here;"):
         check_change("boosting.round", 7)
     with pytest.raises(SettingsError, match="must be a whole number"):
         check_change("boosting.rounds", "many")
@@ -66,8 +69,17 @@ def test_a_new_preset_is_a_method_by_itself(monkeypatch):
 
 
 def test_changes_are_applied_in_order():
-    settings = find_settings("fast", (("training.batch", 3), ("training.batch", 5), ("tracking.prune", 0.1)))
+    settings = find_settings("paper", (("training.batch", 3), ("training.batch", 5), ("tracking.prune", 0.1)))
     assert (settings.training.batch, settings.tracking.prune) == (5, 0.1)
+
+
+def test_an_old_name_still_changes_what_it_did_unless_the_present_one_is_given_too():
+    old = ("phases.warmup_epochs", 7)
+    with pytest.warns(RenamedSettingWarning, match=r"phases\.warmup_epochs is now called warmup\.epochs"):
+        assert find_settings("fast", (old,)).warmup.epochs == 7
+    both = (("warmup.epochs", 3), old)
+    assert find_settings("fast", both).warmup.epochs == 3
+    assert find_settings("paper", both).phases.warmup_epochs == 7
 
 
 def test_a_baseline_has_no_settings_to_change():

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from fewpoint.baselines.sam_points import Answer
-from fewpoint.baselines.settings import NnPuSettings
 from fewpoint.bench.methods import find_settings
 from fewpoint.bench.oracles import ORACLES, build_oracle, take_best
 from fewpoint.core import AreaBound, EpochFinished
+from fewpoint.core.settings import as_table
 from fewpoint.errors import InputError
 from fewpoint.evaluation import score_ceiling, score_masks
 from fewpoint.evaluation.phantom import make_phantom
-from fewpoint.pipeline.config import as_table
+from fewpoint.methods.competitors.sam_points import Answer
+from fewpoint.methods.competitors.settings import NnPuSettings
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 from synthetic import TINY
 

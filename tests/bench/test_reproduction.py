@@ -16,13 +16,15 @@ from fewpoint.bench.records import Course
 from fewpoint.bench.reproduction import TARGETS, Plan, reproduce
 from fewpoint.bench.run import run_suite
 from fewpoint.bench.suite import read_suite
+from fewpoint.core.settings import as_table
 from fewpoint.engines.processes import LocalEngine
 from fewpoint.errors import InputError, SettingsError
 from fewpoint.io.atomic import read_json
-from fewpoint.pipeline.config import as_table
 from synthetic import TINY, TINY_COMPETITORS
+from tiny_runs import TINY as TINY_DEFAULT
 
-CHANGES = tuple((f"{part}.{key}", value) for part, values in as_table(TINY).items() for key, value in values.items())
+TINIEST = as_table(TINY_DEFAULT) | as_table(TINY)  # of the methods with settings
+CHANGES = tuple((f"{part}.{key}", value) for part, values in TINIEST.items() for key, value in values.items())
 
 
 def make_again(plan: Plan, dataset: Dataset, *targets: str) -> reproduction.Reproduction:

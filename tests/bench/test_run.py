@@ -12,12 +12,13 @@ import pytest
 from PIL import Image
 
 from bench.datasets import EXTRA, Dataset, make_sequence
-from fewpoint.baselines.trivial import draw_discs
 from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.run import BenchResult, run_suite
 from fewpoint.bench.suite import read_suite
 from fewpoint.bench.worker import WORK, CellOrder, write_order
 from fewpoint.core import AreaBound, EpochPredicted, SuperpixelsReady
+from fewpoint.core.job import Job
+from fewpoint.core.settings import as_table, override, override_from_text
 from fewpoint.engines.processes import LocalEngine
 from fewpoint.engines.worker import COMMAND, write_line
 from fewpoint.errors import RunConflictError, SettingsError
@@ -25,12 +26,14 @@ from fewpoint.evaluation import largest_box, paper_bound, prior_error, score_cei
 from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.config import Settings, as_table, override
-from fewpoint.pipeline.run import run_task
+from fewpoint.methods.competitors.trivial import draw_discs
+from fewpoint.methods.registry import OwnSettings
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_task
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
-from pipeline.tiny_runs import TINY as LEARNS
 from synthetic import TINY
+from tiny_runs import TINY as TINY_DEFAULT
+from tiny_runs import TINY_PAPER
 
 
 def run(dataset: Dataset, text: str = "", **options) -> BenchResult:
@@ -202,7 +205,7 @@ def test_clicks_in_the_middle_of_the_truth_need_no_file(dataset):
     assert float(middle["precision"]) > float(anywhere["precision"])
 
 
-def write_variants(before: str, **variants: Settings) -> str:
+def write_variants(before: str, **variants: OwnSettings) -> str:
     """A suite's text: what stands before its variants, and these."""
     lines = [before]
     for name, settings in variants.items():
@@ -214,7 +217,7 @@ def write_variants(before: str, **variants: Settings) -> str:
 
 def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
     text = write_variants('seeds = [0, 1]\nsequences = ["ball/first"]', tiny=TINY)
-    assert run(dataset, text, suite_methods=("half-disc", "fast")).failures == ()
+    assert run(dataset, text, suite_methods=("half-disc", "paper")).failures == ()
     disc, again, *trained = read_results(dataset)
     assert disc["key"] == again["key"]
     assert [row["seed"] for row in trained] == ["0", "1"]
@@ -223,17 +226,24 @@ def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
     assert 1 <= int(trained[0]["stop_epoch"]) <= 5
 
 
-def test_epochs_are_scored_as_they_went(dataset):
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("paper", override_from_text(TINY_PAPER, ["phases.estimation_epochs=8", "stopping.minimum=6"])),
+        ("fast", override_from_text(TINY_DEFAULT, ["warmup.epochs=16", "rounds.round_epochs=16"])),
+    ],
+)
+def test_epochs_are_scored_as_they_went(dataset, method, settings):
     """Against a run of the same task in this process, whose superpixels are painted and scored epoch by epoch.
 
-    Its first network stops, its second learns in a further round.
+    The network of the paper's method stops, the second of the default's learns in a further round.
     """
-    run(dataset, write_variants('sequences = ["ball/first"]', learns=LEARNS), suite_methods=("fast",))
+    run(dataset, write_variants('sequences = ["ball/first"]', learns=settings), suite_methods=(method,))
     (row,) = read_results(dataset)
     truth, events = make_sequence(0).truth, []
     sequence = read_sequence(dataset.root / "ball/first")
     points = read_points(dataset.root / "ball/first", sequence)
-    run_task(Task(sequence, points, paper_bound(truth), LEARNS, device="cpu"), listener=events.append)
+    run_task(Task(sequence, points, paper_bound(truth), settings, device="cpu"), listener=events.append)
     (labels,) = [event.superpixels.labels for event in events if isinstance(event, SuperpixelsReady)]
     scores, errors = {}, {}
     for event in (event for event in events if isinstance(event, EpochPredicted)):
@@ -244,23 +254,30 @@ def test_epochs_are_scored_as_they_went(dataset):
     assert len(scores) > 7 and len(set(scores.values())) > 5
     assert float(row["best_f1"]) == scores[best] == max(scores.values())
     assert float(row["best_prior_mae"]) == pytest.approx(errors[best], rel=1e-12)
-    assert float(row["stop_f1"]) == scores[int(row["stop_epoch"])]
+    if method == "paper":
+        assert float(row["stop_f1"]) == scores[int(row["stop_epoch"])]
+    else:
+        assert (row["stop_f1"], row["stop_epoch"]) == ("", "")
 
 
-def test_one_training_gives_the_scores_with_and_without_the_last_step(dataset):
-    settings = override(LEARNS, "refinement.rounds", 0)
-    untracked = override(settings, "tracking.enabled", False)
-    evened = override(untracked, "diffusion.enabled", True)
-    text = write_variants('sequences = ["ball/first"]', tracked=settings, untracked=untracked, evened=evened)
-    run(dataset, text, suite_methods=("fast",))
+@pytest.mark.parametrize(
+    ("method", "settings", "step"),
+    [
+        ("paper", TINY_PAPER, "tracking.enabled"),
+        ("fast", override(TINY_DEFAULT, "rounds.rounds", 0), "diffusion.enabled"),
+    ],
+)
+def test_one_training_gives_the_scores_with_and_without_the_last_step(dataset, method, settings, step):
+    whole, without = override(settings, step, True), override(settings, step, False)
+    text = write_variants('sequences = ["ball/first"]', whole=whole, without=without)
+    run(dataset, text, suite_methods=(method,))
     rows = {row["variant"]: row for row in read_results(dataset)}
-    tracked, plain, evened = (rows[name] for name in ("tracked", "untracked", "evened"))
+    changed, plain = rows["whole"], rows["without"]
     names = ("f1", "precision", "recall")
-    for changed in (tracked, evened):
-        assert [changed[f"{name}_untracked"] for name in names] == [plain[name] for name in names]
-        assert changed["f1"] != plain["f1"]
+    assert [changed[f"{name}_untracked"] for name in names] == [plain[name] for name in names]
+    assert changed["f1"] != plain["f1"]
     assert {plain[f"{name}_untracked"] for name in names} == {""}
-    assert (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8").count("| fast, untracked |") == 2
+    assert (dataset.folder / "out" / "tables.md").read_text(encoding="utf-8").count(f"| {method}, untracked |") == 1
 
 
 def test_a_folder_of_something_else_is_refused_untouched(dataset):
@@ -288,7 +305,9 @@ def test_an_unknown_method_is_refused_before_anything_is_written(dataset):
 
 def test_a_worker_leaves_when_whoever_gave_its_order_is_gone(dataset):
     paths = (dataset.root / "ball/first" / name for name in ("input-frames", "ground_truth-frames", "2dlocs.csv"))
-    order = CellOrder(*map(str, paths), "half-disc", [], "eta", 0, "cpu", str(dataset.folder))
+    frames, truth, points = map(str, paths)
+    job = Job(input=frames, points=points, method="half-disc", seed=0, device="cpu")
+    order = CellOrder(job, truth, "eta", str(dataset.folder))
     worker = subprocess.Popen(COMMAND, stdin=subprocess.PIPE)
     worker.communicate(write_line(WORK, write_order(order)), timeout=60)
     assert worker.returncode == 1

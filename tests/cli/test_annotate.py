@@ -17,6 +17,8 @@ from fewpoint.cli.main import run
 from fewpoint.core.actions import AddPoint, SetBox, SetSettings
 from fewpoint.io.images import read_sequence
 from fewpoint.io.projects import ProjectLog
+from synthetic import save_settings
+from tiny_runs import TINY
 
 
 class Started:
@@ -130,15 +132,16 @@ def project(case):
 
 
 def test_segment_takes_a_project_with_its_points_bound_preset_and_seed(case, project, monkeypatch):
-    monkeypatch.setattr("fewpoint.pipeline.run.write_report", lambda *given: None)
-    options = ["--config", str(case.folder / "tiny.toml"), "--device", "cpu"]
+    monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
+    options = ["--config", str(save_settings(TINY, case.folder / "fast.toml")), "--device", "cpu"]
     assert run(["segment", str(project), "--out", str(case.out), *options]) == 0
     manifest = json.loads((case.out / "manifest.json").read_text())
     assert manifest["identity"]["seed"] == 3 and manifest["identity"]["bound"] == "0.25"
+    assert manifest["identity"]["method"] == "default"
 
 
 def test_segment_takes_the_points_of_a_project(case, project, monkeypatch):
-    monkeypatch.setattr("fewpoint.pipeline.run.write_report", lambda *given: None)
+    monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
     assert run(case.segment("--points", project, "--max-fraction", "0.3")) == 0
 
 

@@ -50,18 +50,29 @@ def test_a_batch_leaves_what_segment_would_and_says_where_to_look(study, call):
     with open(study.out.summary, newline="", encoding="utf-8") as stream:
         row = list(csv.DictReader(stream))[1]
     health = json.loads((alone / "summary.json").read_text(encoding="utf-8"))["health"]
-    assert {name: row[f"health_{name}"] for name in health} == {name: str(value) for name, value in health.items()}
+    assert {name: row[f"health_{name}"] for name in health} == {
+        name: "" if value is None else str(value) for name, value in health.items()
+    }
     again = call(*arguments(study))
     assert again.out.splitlines()[0] == "2 of 2 finished, 2 of them before"
 
 
+def test_a_setting_by_its_old_name_is_one_line_and_breaks_no_run(study, call):
+    outcome = call(*arguments(study, "--set", "refinement.taper=0.5"))
+    assert outcome.code == 0, outcome.err
+    line = "fewpoint: warning: the setting refinement.taper is now called rounds.taper; use that name"
+    assert [each for each in outcome.err.splitlines() if "warning" in each] == [line]
+    manifest = json.loads((study.out.run("case1") / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["settings"]["rounds"]["taper"] == 0.5
+
+
 def test_every_bad_row_is_a_line_and_nothing_starts(study, call):
-    study.write("case0,p0/frames,p0/points.csv,0.3", "gone,p9/frames,p0/points.csv,0.3", "huge,p1/frames,,7")
+    study.write("case0,p0/frames,p0/points.csv,0.3", "gone,p9/frames,p0/points.csv,0.3", "bare,p1/frames,,0.3")
     outcome = call(*arguments(study))
     assert outcome.code == 1
     first, second, last = outcome.err.splitlines()
     assert first.startswith("line 3, gone: ") and "p9" in first
-    assert second.startswith("line 4, huge: points on the object are needed")
+    assert second.startswith("line 4, bare: points on the object are needed")
     assert last == ("fewpoint: 2 of 3 rows cannot be run, nothing was started; correct them, or give --skip-bad")
     assert not study.out.path.exists()
 

@@ -16,14 +16,17 @@ from fewpoint import __version__
 from fewpoint.cli.outputs import FormatName
 from fewpoint.cli.segment import AxisName, DeviceName, PresetName
 from fewpoint.core.geometry import AXIS_CHOICES
+from fewpoint.core.job import FILM
+from fewpoint.core.settings import as_table
 from fewpoint.io.atomic import read_json
-from fewpoint.io.formats import FILES, FILM
+from fewpoint.io.formats import FILES
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.learning.devices import DEVICES
-from fewpoint.pipeline.config import PRESETS, as_table
+from fewpoint.methods.registry import PRESETS
 from fewpoint.pipeline.pace import Pace
-from synthetic import TINY
+from synthetic import save_settings
+from tiny_runs import TINY
 
 WITHOUT_TORCH = """
 import sys
@@ -98,13 +101,14 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert len(facts["formats"]) == 11
     assert facts["outputs"] == {**FILES, FILM: "overlay.mp4"}
     # The tests install all extras but sam, which may be there or not.
-    installed = dict.fromkeys(("annotate", "dicom", "ray", "video", "zarr"), True)
+    installed = dict.fromkeys(("annotate", "competitors", "dicom", "ray", "tracking", "video", "zarr"), True)
     assert facts["extras"] == {**installed, "sam": facts["extras"]["sam"]}
 
 
 def test_info_for_people_shows_every_preset_and_format(call):
     text = call("info").out
-    for word in ("preset accurate", "preset fast", "preset paper", "TIFF stack", "warmup_epochs=50", "cuda"):
+    presets = ("preset accurate", "preset fast", "preset paper")
+    for word in (*presets, "method ksptrack", "TIFF stack", "warmup_epochs=50", "cuda"):
         assert word in text
 
 
@@ -148,7 +152,7 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
 
 def test_a_time_limit_is_told_and_kept_in_summary_and_report(case, call, monkeypatch):
     pace = Pace(step=30.0, look=0.0, masks=0.0, steps=1)  # an epoch takes half a minute
-    monkeypatch.setattr("fewpoint.pipeline.run.measure_pace", lambda *given: pace)
+    monkeypatch.setattr("fewpoint.pipeline.group.measure_pace", lambda *given: pace)
     outcome = call(*case.segment("--set", "phases.warmup_epochs=20", "--time-limit", "5"))
     assert outcome.code == 0
     (line,) = [line for line in outcome.out.splitlines() if line.startswith("time limit: ")]
@@ -220,7 +224,7 @@ def test_convert_says_what_it_needs(case, call):
         (call("convert", case.out, "--format", "png", "--probabilities"), 1, "probabilities can be written as"),
     ]
     (case.frames / "0000.png").unlink()
-    outcomes.append((call("convert", case.out, "--format", "mp4"), 1, "it has changed since"))
+    outcomes.append((call("convert", case.out, "--format", "mp4"), 1, "has changed since"))
     for outcome, code, fragment in outcomes:
         assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
         assert fragment in outcome.err
@@ -244,7 +248,8 @@ def test_a_finished_run_is_found_finished(case, call):
     again = call(*case.segment())
     assert (first.code, again.code) == (0, 0)
     assert first.out == again.out
-    assert again.err.count("found finished") == 4
+    assert again.err.startswith("the run was found finished\n")
+    assert "learning" not in again.err
 
 
 def test_a_box_is_a_bound_and_no_bound_is_an_estimate_that_is_told(case, call):
@@ -262,22 +267,56 @@ def test_no_tracking_and_set_change_the_settings_after_the_file(case, call):
     assert settings["network"]["base_width"] == 2
 
 
+def test_a_setting_by_its_old_name_is_told_once_in_one_line_and_counts(case, call, monkeypatch):
+    monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
+    config = save_settings(TINY, case.folder / "tiny.toml")
+    plain = call(*case.segment("--preset", "fast", "--json"))
+    assert (plain.code, plain.err) == (0, "")
+    config.write_text(config.read_text(encoding="utf-8") + "[refinement]\nrounds = 0\n", encoding="utf-8")
+    options = ["--preset", "fast", "--json", "--set", "reuse.refine_epochs=2", "--out", case.folder / "second"]
+    outcome = call(*case.segment(*options))
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["frames"] == 6
+    assert outcome.err.splitlines() == [
+        "fewpoint: warning: the setting refinement.rounds is now called rounds.rounds; use that name",
+        "fewpoint: warning: the setting reuse.refine_epochs is now called refine.epochs; use that name",
+    ]
+    settings = read_json(case.folder / "second" / "manifest.json")["settings"]
+    assert (settings["rounds"]["rounds"], settings["refine"]["epochs"]) == (0, 2)
+
+
+def test_the_line_on_an_old_name_is_the_same_in_a_process_of_its_own(case):
+    """Whatever filters for warnings Python starts with."""
+    given = case.segment("--set", "reuse.warm_share=0.25", "--set", "training.batch=0")
+    for flags in ((), ("-W", "error"), ("-W", "ignore")):
+        done = subprocess.run(
+            [sys.executable, *flags, "-m", "fewpoint", *given], text=True, capture_output=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stderr.splitlines()) == (
+            1,
+            [
+                "fewpoint: warning: the setting reuse.warm_share is now called warm_start.share; use that name",
+                "fewpoint: training.batch must be 1 or more, got 0",
+            ],
+        )
+
+
 def test_points_may_come_with_the_input(case, call, tmp_path):
     folder = tmp_path / "dataset"
     folder.mkdir()
     case.frames.rename(folder / "input-frames")
     preamble = "VideoWidth:;40\nVideoHeight:;48\nDisplayWidth:;40\nDisplayHeight:;48\n"
     (folder / "2dlocs.csv").write_text(preamble + "frame;time;visible;x;y\n0;0;1;0.5;0.5\n")
-    options = ["--out", case.out, "--preset", "fast", "--config", case.folder / "tiny.toml", "--json"]
+    options = ["--out", case.out, "--preset", "paper", "--config", case.folder / "tiny.toml", "--json"]
     outcome = call("segment", folder, *options)
     assert outcome.code == 0
     assert json.loads(outcome.out)["frames"] == 6
 
 
 def test_the_demo_prints_its_score_and_where_the_report_is(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("fewpoint.pipeline.config.preset", lambda name: TINY)
+    monkeypatch.setattr("fewpoint.methods.registry.preset", lambda name: TINY)
     outcome = call("demo", "--out", tmp_path / "demo")
-    assert outcome.code == 0
+    assert (outcome.code, outcome.err.count("warning: the setting")) == (0, 0)
     score, report = outcome.out.splitlines()
     assert re.fullmatch(r"F1 [01]\.\d{3}, precision [01]\.\d{3}, recall [01]\.\d{3} against the phantom's truth", score)
     assert report == f"report: {tmp_path / 'demo' / 'report.html'}"

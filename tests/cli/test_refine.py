@@ -5,13 +5,16 @@ import json
 import pytest
 
 from commands import snapshot
+from fewpoint.evaluation.phantom import make_objects
 from fewpoint.io.atomic import read_json
+from fewpoint.io.points import write_points
+from synthetic import save_frames
 
 
 @pytest.fixture(autouse=True)
 def no_report(monkeypatch) -> None:
     """Leave the report out: drawing it takes longer than all the rest."""
-    monkeypatch.setattr("fewpoint.pipeline.run.write_report", lambda *given: None)
+    monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
 
 
 def test_refine_goes_on_from_a_run_with_its_settings_and_bound_and_leaves_it_as_it_was(case, call):
@@ -20,7 +23,7 @@ def test_refine_goes_on_from_a_run_with_its_settings_and_bound_and_leaves_it_as_
     case.points.write_text(case.points.read_text().replace("frame,y,x", "frame,y,x,label") + "3,1,1,0\n")
     second = case.folder / "second"
     base = ["segment", case.frames, "--points", case.points, "--device", "cpu", "--refine", case.out]
-    outcome = call(*base, "--out", second, "--set", "reuse.refine_epochs=1", "--json")
+    outcome = call(*base, "--out", second, "--set", "refine.epochs=1", "--json")
     assert outcome.code == 0
     told = json.loads(outcome.out)
     assert (told["epochs"], told["bound"]) == (1, 0.3)
@@ -28,7 +31,7 @@ def test_refine_goes_on_from_a_run_with_its_settings_and_bound_and_leaves_it_as_
     assert manifest["refined_from"] == str(case.out)
     assert manifest["settings"]["network"]["base_width"] == 2  # of the run before, not of a preset
     assert snapshot(case.out) == before
-    assert call(*base, "--out", second, "--set", "reuse.refine_epochs=1").code == 0  # found finished
+    assert call(*base, "--out", second, "--set", "refine.epochs=1").code == 0  # found finished
     assert call(*base[:-1], second, "--out", case.folder / "third").code == 0
 
 
@@ -70,3 +73,25 @@ def test_a_warm_start_takes_a_run_or_its_model_and_refuses_others_in_one_line(ca
         assert (outcome.code, outcome.err.count("\n")) == (1, 1), outcome.err
         assert fragment in outcome.err
     assert not (case.folder / "refused").exists()
+
+
+def test_several_objects_are_refined_and_warm_started(case, call):
+    phantom = make_objects(4, (48, 48))
+    frames = save_frames(phantom.sequence.frames, case.folder / "two")
+    write_points(phantom.points, case.points)
+    assert call(*case.segment("--max-fraction", "0.2", frames=frames)).code == 0
+    before = snapshot(case.out)
+    base = ["segment", frames, "--points", case.points, "--device", "cpu", "--out", case.folder / "second"]
+    outcome = call(*base, "--refine", case.out, "--set", "refine.epochs=1", "--json")
+    assert outcome.code == 0
+    objects = json.loads(outcome.out)["objects"]
+    assert [(each["name"], each["epochs"], each["bound"]) for each in objects] == [
+        ("object 1", 1, 0.2),
+        ("object 2", 1, 0.2),
+    ]
+    assert read_json(case.folder / "second" / "manifest.json")["refined_from"] == str(case.out)
+    warm = case.folder / "warm"
+    options = ["--seed", "3", "--warm-start", case.folder / "second", "--out", warm]
+    assert call(*case.segment(*options, frames=frames)).code == 0
+    assert read_json(warm / "manifest.json")["identity"]["start"].startswith("warm start from ")
+    assert snapshot(case.out) == before

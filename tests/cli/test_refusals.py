@@ -99,13 +99,6 @@ def test_objects_that_make_no_sense_are_refused(case, call, rows, options, fragm
     assert not case.out.exists()
 
 
-def test_a_competitor_refuses_several_objects_by_name(case, call):
-    case.points.write_text("frame,y,x,object\n0,10,10,liver\n1,20,20,spleen\n")
-    outcome = call("segment", case.frames, "--points", case.points, "--out", case.out, "--method", "random-walker")
-    assert_refused(outcome, "segments one object", "liver, spleen")
-    assert not case.out.exists()
-
-
 def test_points_must_be_given_where_the_input_comes_with_none(case, call):
     outcome = call("segment", case.frames, "--out", case.out, "--preset", "fast")
     assert_refused(outcome, "points on the object are needed", "--points FILE")
@@ -143,6 +136,12 @@ def test_a_malformed_box_is_a_usage_error(case, call, box):
 def test_a_box_outside_the_frames_is_refused(case, call, box, fragment):
     assert_refused(call(*case.segment("--largest-box", box)), fragment)
     assert not case.out.exists()
+
+
+def test_no_tracking_with_a_preset_that_does_not_track_is_a_usage_error(case, call):
+    outcome = call("segment", case.frames, "--out", case.out, "--preset", "fast", "--no-tracking")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "--no-tracking is for the preset paper" in outcome.err
 
 
 def test_two_bounds_are_a_usage_error(case, call):
@@ -280,7 +279,7 @@ def test_a_folder_of_another_run_is_refused_untouched(case, call, change, fragme
 def stop_after_opening(case: Case, call: Call) -> None:
     """A run stopped by Ctrl-C in its first stage."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fewpoint.pipeline.run.run_task", raise_interrupt)
+        patch.setattr("fewpoint.runs.runner.run_task", raise_interrupt)
         assert call(*case.segment()).code == 130
 
 

@@ -3,21 +3,22 @@
 import numpy as np
 import pytest
 
-from fewpoint.baselines.registry import find_problem
 from fewpoint.bench.methods import build_method, find_settings, list_methods
 from fewpoint.bench.oracles import ORACLES, build_oracle
-from fewpoint.core import AreaBound, ImageSequence, PointSet, Segmentation, Segmenter
+from fewpoint.core import AreaBound, ImageSequence, PointSet, Result, Segmenter
+from fewpoint.core.settings import as_table
 from fewpoint.errors import InputError
 from fewpoint.evaluation.phantom import make_phantom
-from fewpoint.pipeline.config import as_table
+from fewpoint.methods.competitors.registry import find_problem
 from synthetic import TINY, TINY_COMPETITORS
+from tiny_runs import TINY as TINY_DEFAULT
 
 # Everything but what comes before and after learning, in which presets then still differ.
 KEPT = ("clicks", "diffusion", "tracking")
 SMALLEST = (
     *(
         (f"{section}.{key}", value)
-        for section, values in as_table(TINY).items()
+        for section, values in (as_table(TINY_DEFAULT) | as_table(TINY)).items()
         if section not in KEPT
         for key, value in values.items()
     ),
@@ -47,7 +48,7 @@ def method(request) -> Segmenter:
 
 
 @pytest.fixture(scope="module")
-def result(method) -> Segmentation:
+def result(method) -> Result:
     return method.segment(*make_case(), BOUND, seed=3)
 
 

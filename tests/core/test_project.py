@@ -143,11 +143,16 @@ def test_a_click_on_one_object_says_that_another_is_not_there():
         AddPoint("object", 1, 9, 9, positive=False),
         AddObject("other"),
         AddPoint("other", 1, 5, 5),
-        AddPoint("other", 1, 2, 3),  # a place on both is no negative of either
     )
-    points = project.points_of(project.objects[0])
+    points = project.to_points().of_object("object")
     assert points.coordinates.tolist() == [[1, 2, 3]]
     assert points.negatives.tolist() == [[1, 5, 5], [1, 9, 9]]
+
+
+def test_one_place_on_two_objects_is_refused():
+    project = do(AddPoint("object", 1, 2, 3), AddObject("other"), AddPoint("other", 1, 2, 3))
+    with pytest.raises(InputError, match="frame 1, y 2, x 3"):
+        project.to_points()
 
 
 def test_an_object_may_be_absent_where_another_is():

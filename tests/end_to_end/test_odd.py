@@ -6,9 +6,9 @@ import torch
 
 from fewpoint.core import AreaBound, Geometry, ImageSequence, PointSet, Source, ignore
 from fewpoint.pipeline import stages
-from fewpoint.pipeline.run import segment
-from fewpoint.pipeline.summary import find_warnings
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import segment
+from fewpoint.runs.summary import find_warnings
 from synthetic import TINY
 
 
@@ -59,7 +59,7 @@ def test_a_wide_frame_is_worked_on_at_a_bounded_size(monkeypatch):
     monkeypatch.setattr(stages, "build_samples", build)
     points = PointSet.from_rows([(0, 66, 1333)])
     result = segment(ImageSequence.from_array(make_frames(1, 200, 4000)), points, 0.3, settings=TINY)
-    assert max(built[0].frames.shape[2:]) == TINY.training.max_side
+    assert max(built[0][0].frames.shape[2:]) == TINY.training.max_side
     assert result.masks.shape == (1, 200, 4000)
 
 
@@ -70,6 +70,6 @@ def test_oblong_pixels_are_worked_on_as_square_as_they_become_without_enlarging(
     points = PointSet.from_rows([(0, 3, 20)])
     task = Task(sequence, points, AreaBound(0.3), TINY)
     superpixels = stages.cut_superpixels(task, ignore)
-    samples = stages.prepare_samples(task, superpixels, points, torch.device("cpu"))
+    (samples,) = stages.prepare_samples({"": task}, superpixels, (points,), torch.device("cpu"))
     # 40 mm by 32 mm at most 32 pixels long: 10 rows cannot become 32, and 64 columns become 26.
     assert samples.size.reduced == (10, 26)

@@ -4,7 +4,7 @@ import numpy as np
 
 from fewpoint.core import AreaBound
 from fewpoint.evaluation import largest_box, make_phantom, score_masks, true_shares
-from fewpoint.pipeline.run import segment
+from fewpoint.runs.runner import segment
 from synthetic import SMALL
 
 

@@ -10,7 +10,7 @@ from fewpoint.evaluation import paper_bound, score_masks
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.run import segment
+from fewpoint.runs.runner import segment
 from real_data import data_root
 from synthetic import SMALL
 

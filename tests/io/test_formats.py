@@ -12,7 +12,7 @@ import zarr
 from pycocotools import mask as coco
 
 from dicom_series import NORMAL, ORIGIN, SLICES, save_enhanced, save_film, save_series
-from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
+from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Result
 from fewpoint.errors import InputError
 from fewpoint.io.coco import encode_mask
 from fewpoint.io.dicom import collect_series
@@ -24,14 +24,14 @@ from fewpoint.io.video import write_video
 from volumes import AFFINE, save_nifti, tilt
 
 
-def make_result(sequence) -> Segmentation:
+def make_result(sequence) -> Result:
     """Noise for masks on a sequence; nothing on its second frame."""
     shape = sequence.shape[:3]
     probabilities = np.random.default_rng(4).random(shape).astype(np.float32)
     masks = probabilities > 0.6
     masks[1:2] = False
     empty = np.zeros(len(masks))
-    return Segmentation(
+    return Result.single(
         masks,
         ProbabilityMaps(probabilities),
         PriorEstimate(empty, empty, empty),
@@ -43,7 +43,7 @@ def make_result(sequence) -> Segmentation:
 
 
 @pytest.fixture
-def volume(tmp_path) -> Segmentation:
+def volume(tmp_path) -> Result:
     """On an oblique volume, cut across its second axis."""
     return make_result(read_sequence(save_nifti(tmp_path / "v.nii.gz", affine=tilt(AFFINE)), axis="1"))
 

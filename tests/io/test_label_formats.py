@@ -1,6 +1,7 @@
 """Several objects in every format: their numbers come back, and their names and colours where the format has room."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ from dicom_series import save_series
 from fewpoint.core import (
     AreaBound,
     ImageSequence,
-    LabelledSegmentation,
+    ObjectResult,
     PriorEstimate,
     PriorHistory,
     ProbabilityMaps,
-    Segmentation,
+    Result,
     label_objects,
 )
 from fewpoint.errors import InputError
@@ -29,25 +30,24 @@ LABELS[1:3, 1:3, 1:3] = 1
 LABELS[2, 4:, 3:] = 2
 
 
-def make_result(sequence: ImageSequence) -> LabelledSegmentation:
+def make_result(sequence: ImageSequence) -> Result:
     nothing = np.zeros(len(LABELS))
-    parts = tuple(
-        Segmentation(
+    objects = tuple(
+        ObjectResult(
             number == LABELS,
             ProbabilityMaps((number == LABELS).astype(np.float16)),
             PriorEstimate(nothing, nothing, nothing),
             PriorHistory.empty(len(LABELS)),
             AreaBound(0.5),
-            sequence.names,
-            sequence.source,
+            label,
         )
-        for number in (1, 2)
+        for number, label in enumerate(label_objects(("liver", "spleen")), start=1)
     )
-    return LabelledSegmentation(label_objects(("liver", "spleen")), parts)
+    return Result(objects, sequence.names, sequence.source)
 
 
 @pytest.fixture
-def volume(tmp_path) -> LabelledSegmentation:
+def volume(tmp_path) -> Result:
     voxels = np.ascontiguousarray(np.random.default_rng(0).integers(0, 255, LABELS.shape).astype(np.uint8).T)
     return make_result(read_sequence(save_nifti(tmp_path / "input.nii.gz", voxels, np.diag([1.0, 1.0, 3.0, 1.0]))))
 
@@ -75,7 +75,7 @@ def test_a_zarr_is_a_label_image_with_names_and_colours(volume, tmp_path):
     np.testing.assert_array_equal(group["0"][...], LABELS)
     described = group.attrs["image-label"]
     assert described["properties"][1] == {"label-value": 2, "name": "spleen"}
-    assert described["colors"][0]["rgba"] == [*volume.objects[0].colour, 255]
+    assert described["colors"][0]["rgba"] == [*volume.objects[0].label.colour, 255]
 
 
 def test_coco_has_a_category_an_object(volume, tmp_path):
@@ -110,6 +110,6 @@ def test_probabilities_are_a_file_an_object(volume, tmp_path):
 
 def test_masks_that_overlap_are_refused(volume):
     with pytest.raises(InputError, match="must not overlap"):
-        LabelledSegmentation(volume.objects, (volume.parts[0], volume.parts[0]))
+        replace(volume, objects=(volume.objects[0], volume.objects[0]))
     with pytest.raises(InputError, match="there are liver, spleen"):
         volume["lung"]

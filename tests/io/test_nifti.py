@@ -78,6 +78,15 @@ def test_a_series_of_many_volumes_is_refused(tmp_path):
     assert_refused(save_nifti(tmp_path / "v.nii", np.zeros((4, 4, 4, 40), np.uint8)), "(4, 4, 4, 40)", "one volume")
 
 
+def test_values_on_a_surface_are_refused_as_such_not_as_a_damaged_file(tmp_path):
+    axes = (
+        nibabel.cifti2.ScalarAxis(["thickness"]),
+        nibabel.cifti2.BrainModelAxis.from_surface([0, 1], 4, "cortex_left"),
+    )
+    nibabel.Cifti2Image(np.zeros((1, 2), np.float32), axes).to_filename(tmp_path / "thickness.dscalar.nii")
+    assert_refused(tmp_path / "thickness.dscalar.nii", "must hold voxels", "Cifti2Image")
+
+
 @pytest.mark.parametrize("forms", ["sform", "qform", "both", "neither"])
 def test_masks_have_the_very_header_of_their_volume(tmp_path, forms):
     affine = tilt(AFFINE)

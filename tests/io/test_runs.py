@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fewpoint.errors
-from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
+from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Result
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io import runs
 from fewpoint.io.atomic import read_json
@@ -25,8 +25,7 @@ from fewpoint.io.runs import (
     RunIdentity,
     discard_other_run,
     find_run,
-    load_probabilities,
-    save_segmentation,
+    save_result,
     write_result,
 )
 from fewpoint.io.tables import read_history_records, read_priors
@@ -70,11 +69,11 @@ def unwritable() -> Iterator[Path]:
         os.chmod(name, 0o755)
 
 
-def make_segmentation() -> Segmentation:
+def make_segmentation() -> Result:
     random = np.random.default_rng(0)
     probabilities = random.random((3, 5, 6), dtype=np.float32)
     priors = PriorEstimate(*random.random((3, 3)))
-    return Segmentation(
+    return Result.single(
         probabilities > 0.5,
         ProbabilityMaps(probabilities),
         priors,
@@ -222,9 +221,8 @@ def test_a_segmentation_saves_all_it_rests_on(tmp_path):
     np.testing.assert_array_equal(read_masks(folder), segmentation.masks)
     assert sorted(path.stem for path in (folder / "masks").iterdir()) == ["a", "b", "c"]
     expected = segmentation.probabilities.values.astype(np.float16)
-    np.testing.assert_array_equal(load_probabilities(folder).values, expected)
-    np.testing.assert_array_equal(load_probabilities(folder / "probabilities.npz").values, expected)
     with np.load(folder / "probabilities.npz") as arrays:
+        np.testing.assert_array_equal(arrays["probabilities"], expected)
         assert arrays["names"].tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(read_priors(folder / "priors.csv").mean, segmentation.priors.mean)
     assert read_history_records(folder / "history.csv") == ()
@@ -233,7 +231,7 @@ def test_a_segmentation_saves_all_it_rests_on(tmp_path):
 def test_a_result_is_not_saved_over_other_files(tmp_path):
     (tmp_path / "notes.txt").write_text("keep me")
     with pytest.raises(RunConflictError, match="new or empty"):
-        save_segmentation(make_segmentation(), tmp_path)
+        save_result(make_segmentation(), tmp_path)
     assert snapshot(tmp_path) == {"notes.txt": b"keep me"}
 
 
@@ -243,7 +241,7 @@ def test_a_failed_save_leaves_the_folder_empty(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runs, "write_history", fail)
     with pytest.raises(OutputError, match="full"):
-        save_segmentation(make_segmentation(), tmp_path / "result")
+        save_result(make_segmentation(), tmp_path / "result")
     assert snapshot(tmp_path) == {}
 
 
@@ -253,11 +251,6 @@ def test_a_result_written_twice_into_a_run_folder_is_the_same(tmp_path):
         first = snapshot(tmp_path)
         write_result(make_segmentation(), run.path)
     assert snapshot(tmp_path) == first
-
-
-def test_missing_probabilities_are_an_input_error(tmp_path):
-    with pytest.raises(InputError, match=r"probabilities\.npz does not exist"):
-        load_probabilities(tmp_path)
 
 
 def test_importing_io_loads_no_decoder_and_no_torch():

@@ -1,8 +1,10 @@
 """DICOM SEG as readers of others see it: those of these that are installed."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,8 @@ from fewpoint.io.images import read_sequence
 
 OBJECTS = (ObjectLabel("liver"), ObjectLabel("spleen", (255, 140, 0)))
 READ_SEG = Path(__file__).with_name("read_seg.js")
+# dcmqi's programs come with the test extra, and lie beside an interpreter whose environment need not be active.
+DCMQI = shutil.which("segimage2itkimage", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def test_images_are_named_by_each_frame_and_not_in_a_list_that_could_be_taken_fo
         np.testing.assert_array_equal(dataset.pixel_array[number], frame)
 
 
-@pytest.mark.skipif(shutil.which("dciodvfy") is None, reason="needs dciodvfy of dicom3tools")
+@pytest.mark.skipif(shutil.which("dciodvfy") is None, reason="needs dciodvfy; apt-get install dicom3tools")
 def test_dciodvfy_finds_nothing_wrong(written):
     outcome = subprocess.run(["dciodvfy", str(written[0])], capture_output=True, text=True, check=False)
     told = (outcome.stdout + outcome.stderr).split("\n")
@@ -50,11 +54,11 @@ def test_dciodvfy_finds_nothing_wrong(written):
     assert not [line for line in told if line.startswith(("Error", "Warning"))]
 
 
-@pytest.mark.skipif(shutil.which("segimage2itkimage") is None, reason="needs segimage2itkimage of dcmqi")
+@pytest.mark.skipif(DCMQI is None, reason="needs segimage2itkimage; pip install dcmqi")
 def test_dcmqi_which_3d_slicer_uses_reads_the_labels_in_their_place(written, tmp_path):
     seg, series, labels = written
     given = ["--inputDICOM", str(seg), "--outputDirectory", str(tmp_path), "--outputType", "nrrd", "--mergeSegments"]
-    subprocess.run(["segimage2itkimage", *given], check=True, capture_output=True)
+    subprocess.run([DCMQI, *given], check=True, capture_output=True)
     image = SimpleITK.ReadImage(str(tmp_path / "1.nrrd"))
     found = SimpleITK.GetArrayFromImage(image)
     slices = collect_series(series).slices

@@ -1,14 +1,15 @@
 """Small things to learn from: noise cut into blocks of 4 x 4 pixels, so that every superpixel is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 import torch
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
+from fewpoint.learning.estimators import FilteredPriors
 from fewpoint.learning.objectives import PointObjective
-from fewpoint.learning.phases import Learning, Schedule
+from fewpoint.learning.phases import Course, Learning, Schedule
 from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.settings import (
     AugmentationSettings,
@@ -46,16 +47,29 @@ def click(frames: list[int], absent: tuple[int, ...] = ()) -> PointSet:
     return PointSet.from_rows([(frame, 5, 6) for frame in frames], absent)
 
 
-def make_samples(n_frames: int = 4, points: PointSet | None = None) -> SampleSet:
-    points = click(list(range(n_frames))) if points is None else points
+def build_all_samples(n_frames: int, points: Sequence[PointSet]) -> tuple[SampleSet, ...]:
+    """The samples of each object, which share frames and superpixels."""
     size = WorkingSize.fit((16, 16), 16, 2)
     return build_samples(make_sequence(n_frames), make_blocks(n_frames), points, size, torch.device("cpu"))
 
 
-def make_trainer(samples: SampleSet, seed: int = 0, training: TrainingSettings = TRAINING) -> Trainer:
-    network = build_network(1, NETWORK, 0.1, torch.Generator().manual_seed(seed))
-    recipe = Recipe(PointObjective(samples, RiskSettings(keep=1.0)), training, AugmentationSettings(flips=True))
-    return Trainer(network, samples, recipe, seed)
+def make_samples(n_frames: int = 4, points: PointSet | None = None) -> SampleSet:
+    points = click(list(range(n_frames))) if points is None else points
+    (alone,) = build_all_samples(n_frames, [points])
+    return alone
+
+
+def make_trainer(*objects: SampleSet, seed: int = 0, training: TrainingSettings = TRAINING) -> Trainer:
+    objects = objects or (make_samples(),)
+    network = build_network(1, NETWORK, (0.1,) * len(objects), torch.Generator().manual_seed(seed))
+    objectives = tuple(PointObjective(each, RiskSettings(keep=1.0)) for each in objects)
+    return Trainer(network, objects, Recipe(objectives, training, AugmentationSettings(flips=True)), seed)
+
+
+def only(learning: Learning) -> Course:
+    """The course of the one object."""
+    (course,) = learning.courses
+    return course
 
 
 @pytest.fixture
@@ -66,21 +80,26 @@ def samples() -> Callable[..., SampleSet]:
 
 @pytest.fixture
 def trainer() -> Callable[..., Trainer]:
-    """A function: (samples, seed, training settings) to a trainer of a tiny network."""
-    return lambda given=None, **options: make_trainer(make_samples() if given is None else given, **options)
+    """A function: (samples of each object, seed, training settings) to a trainer of a tiny network."""
+    return make_trainer
 
 
 @pytest.fixture
 def learning() -> Callable[..., Learning]:
-    """A function: (samples, phases, stopping) to a learning that has not begun; the bound is 0.2."""
+    """A function: (phases, stopping, samples of each object) to a learning that has not begun; bounds are 0.2.
+
+    A single object has no name, several are called a, b, …
+    """
 
     def build(
         phases: PhaseSettings,
         stopping: StoppingSettings = StoppingSettings(),
-        given: SampleSet | None = None,
+        *objects: SampleSet,
         training: TrainingSettings = TRAINING,
     ) -> Learning:
-        fresh = make_trainer(make_samples() if given is None else given, training=training)
-        return Learning.start(fresh, AreaBound(0.2), Schedule(phases, PriorSettings(), stopping))
+        fresh = make_trainer(*objects, training=training)
+        names = "abcdefgh"[: len(objects)] if len(objects) > 1 else [""]
+        schedule = Schedule(phases, FilteredPriors(PriorSettings(), stopping))
+        return Learning.start(fresh, {name: AreaBound(0.2) for name in names}, schedule)
 
     return build

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fewpoint.errors import DeviceError
-from fewpoint.learning.devices import choose_device, computes_in_halves, cpu_threads, describe_device
+from fewpoint.learning.devices import choose_device, computes_mixed, cpu_threads, describe_device
 
 
 def test_the_cpu_is_always_there_and_described_with_its_threads():
@@ -21,9 +21,9 @@ def test_auto_takes_the_fastest_there_is(monkeypatch, cuda, mps, chosen):
 
 
 @pytest.mark.parametrize("able", [True, False])
-def test_a_cpu_computes_in_halves_where_it_has_instructions_for_it(monkeypatch, able):
+def test_a_cpu_computes_mixed_where_it_has_instructions_for_it(monkeypatch, able):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: able)
-    kinds = [kind for kind in ("cpu", "cuda", "mps") if computes_in_halves(torch.device(kind))]
+    kinds = [kind for kind in ("cpu", "cuda", "mps") if computes_mixed(torch.device(kind))]
     assert kinds == (["cpu", "cuda"] if able else ["cuda"])
 
 

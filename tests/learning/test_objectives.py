@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from fewpoint.learning.objectives import PointObjective, TargetObjective
+from fewpoint.learning.objectives import PointObjective, TargetObjective, measure_risks
 from fewpoint.learning.risk import pu_risk
 from fewpoint.learning.settings import RiskSettings
 from fewpoint.learning.targets import Targets
@@ -42,3 +42,28 @@ def test_the_target_objective_is_weighted_cross_entropy():
     assert not found.ascends
     found.objective.backward()
     torch.testing.assert_close(logits.grad, torch.tensor([[[0.75 * -0.5, 0.25 * 0.25]]]))
+
+
+def test_the_risk_of_several_objects_is_that_of_each(samples):
+    given = samples()
+    objective = PointObjective(given, RiskSettings())
+    logits = torch.randn(2, 2, *given.labels.shape[1:], generator=torch.Generator().manual_seed(0))
+    index, priors = torch.tensor([0, 1]), torch.tensor([[0.1, 0.2], [0.3, 0.1]])
+    together = measure_risks((objective, objective), logits, given.labels[index], [], index, priors)
+    for number in range(2):
+        alone = objective(logits[:, number], given.labels[index], [], index, priors[:, number])
+        assert [float(values[number]) for values in together] == [float(value) for value in alone]
+
+
+def test_each_object_learns_from_its_own_maps_and_one_may_have_none(samples):
+    given = samples(1)
+    shape, generator = given.labels.shape, torch.Generator().manual_seed(0)
+    aims = [TargetObjective.of(Targets(torch.rand(shape, generator=generator), torch.ones(shape))) for _ in range(2)]
+    objectives = (aims[0], PointObjective(given, RiskSettings()), aims[1])
+    logits, index = torch.randn(1, 3, *shape[1:], generator=generator), torch.tensor([0])
+    maps = [each for objective in objectives for each in objective.maps]
+    together = measure_risks(objectives, logits, given.labels, maps, index, torch.full((1, 3), 0.1))
+    for number in (0, 2):
+        objective = objectives[number]
+        alone = objective(logits[:, number], given.labels, list(objective.maps), index, torch.zeros(1))
+        assert together.objective[number] == alone.objective

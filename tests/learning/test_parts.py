@@ -13,8 +13,8 @@ DIVIDED = TrainingSettings(batch=4, frames_per_epoch=8, parts=2)
 
 
 def train(trainer: Trainer, epochs: int, rate: float = 1e-2) -> list[StepMeans]:
-    priors = torch.full((trainer.samples.n_frames,), 0.1)
-    return [trainer.run_epoch(priors, [rate] * trainer.steps_per_epoch) for _ in range(epochs)]
+    priors = torch.full((trainer.samples.n_frames, 1), 0.1)
+    return [trainer.run_epoch(priors, [rate] * trainer.steps_per_epoch)[0] for _ in range(epochs)]
 
 
 def same_weights(first: Trainer, second: Trainer) -> bool:

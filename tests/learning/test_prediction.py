@@ -37,7 +37,7 @@ def many(samples):
 
 def test_every_frame_counts_once_in_the_statistics_of_the_sequence(many, trainer):
     network = trainer(many).network
-    convolution, norm = network.encoder[0].chain[0]
+    convolution, norm, *_ = network.encoder[0].chain[0]
     measure_statistics(network, many, SEQUENCE)
     values = convolution(many.standardise(many.frames))
     torch.testing.assert_close(norm.running_mean, values.mean((0, 2, 3)), rtol=1e-4, atol=1e-5)
@@ -66,14 +66,14 @@ def test_with_running_statistics_prediction_changes_nothing_in_the_network(many,
     network = trainer(many).network
     before = {name: value.clone() for name, value in network.state_dict().items()}
     logits = predict_logits(network, many, RUNNING)
-    assert (logits.shape, logits.dtype, logits.requires_grad) == ((17, 16, 16), torch.float32, False)
+    assert (logits.shape, logits.dtype, logits.requires_grad) == ((17, 1, 16, 16), torch.float32, False)
     assert all(torch.equal(value, network.state_dict()[name]) for name, value in before.items())
     assert network.training
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_CUDA)])
 def test_a_replayed_network_says_what_it_has_learnt_meanwhile(device):
-    network = build_network(1, NetworkSettings(base_width=2, levels=2), 0.1, torch.Generator().manual_seed(0))
+    network = build_network(1, NetworkSettings(base_width=2, levels=2), (0.1,), torch.Generator().manual_seed(0))
     network, replay = network.to(device).eval(), Replay()
     batches = torch.rand(3, 2, 1, 16, 16, generator=torch.Generator().manual_seed(1)).to(device)
     with torch.no_grad():
@@ -102,22 +102,18 @@ def test_the_probability_of_a_superpixel_is_that_of_its_mean_logit(many):
 def test_with_mirrors_a_flipped_sequence_gives_the_flipped_result(many, trainer, axes):
     network = trainer(many).network
     flipped = replace(many, frames=many.frames.flip(axes))
-    back = [axis - 1 for axis in axes]
     straight, mirrored = (predict_logits(network, given, MIRRORED) for given in (many, flipped))
-    torch.testing.assert_close(mirrored, straight.flip(back), rtol=0, atol=1e-4)
+    torch.testing.assert_close(mirrored, straight.flip(axes), rtol=0, atol=1e-4)
     # Without them it does not: the network's filters have a left and a right.
     plain, turned = (predict_logits(network, given, RUNNING) for given in (many, flipped))
-    assert (turned - plain.flip(back)).abs().max() > 1e-2
+    assert (turned - plain.flip(axes)).abs().max() > 1e-2
 
 
 def test_with_mirrors_the_probability_is_the_mean_over_the_four_images(many, trainer):
     network = trainer(many).network.eval()
     frames = many.standardise(many.frames[:2])
     with torch.no_grad():
-        expected = sum(
-            torch.sigmoid(network(frames.flip(axes))).flip([axis - 1 for axis in axes])
-            for axes in ((), (2,), (3,), (2, 3))
-        )
+        expected = sum(torch.sigmoid(network(frames.flip(axes))).flip(axes) for axes in ((), (2,), (3,), (2, 3)))
         mirrored = torch.sigmoid(run_mirrored(network, frames, replace(MIRRORED, precision="float32")))
     torch.testing.assert_close(mirrored, expected / 4, rtol=1e-4, atol=1e-5)
 
@@ -125,7 +121,7 @@ def test_with_mirrors_the_probability_is_the_mean_over_the_four_images(many, tra
 def test_mirrored_logits_are_finite_where_the_network_is_sure(many):
     class Sure(nn.Module):
         def forward(self, frames: torch.Tensor) -> torch.Tensor:
-            return torch.full_like(frames[:, 0], 200.0)
+            return torch.full_like(frames[:, :1], 200.0)
 
     assert torch.isfinite(predict_logits(Sure(), many, MIRRORED)).all()
 
@@ -138,7 +134,7 @@ def test_wide_networks_keep_a_plane_a_channel_in_float32_on_a_cpu(monkeypatch, w
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
     training = TrainingSettings(precision=precision)
     settings = NetworkSettings(base_width=width, levels=2, multiple=4)
-    network = build_network(1, settings, 0.1, torch.Generator().manual_seed(0))
+    network = build_network(1, settings, (0.1,), torch.Generator().manual_seed(0))
     layout = choose_layout(network, torch.device("cpu"), training)
     assert (layout == torch.contiguous_format) == planes
     assert choose_layout(network, torch.device("cuda"), training) == torch.channels_last
@@ -146,7 +142,7 @@ def test_wide_networks_keep_a_plane_a_channel_in_float32_on_a_cpu(monkeypatch, w
 
 def test_the_layout_changes_no_logit(samples, monkeypatch):
     given = samples(3)
-    network = build_network(1, NetworkSettings(base_width=32, levels=2), 0.1, torch.Generator().manual_seed(0))
+    network = build_network(1, NetworkSettings(base_width=32, levels=2), (0.1,), torch.Generator().manual_seed(0))
     settings = replace(RUNNING, precision="float32")
     plain = predict_logits(network, given, settings)
     monkeypatch.setattr(prediction, "WIDE", 1000)

@@ -7,6 +7,7 @@ import torch
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
 from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.working import WorkingSize
+from learning.conftest import build_all_samples
 
 
 def random_superpixels(n_frames: int, size: tuple[int, int], seed: int = 0) -> SuperpixelMap:
@@ -32,7 +33,9 @@ def build(
     frames = np.random.default_rng(1).integers(0, 256, (n_frames, *size, 3)).astype(np.uint8)
     fitted = WorkingSize.fit(tuple(size), max_side, multiple)
     sequence = ImageSequence.from_array(frames)
-    return build_samples(sequence, superpixels, points, fitted, torch.device("cpu"), carried=carried)
+    others = None if carried is None else [carried]
+    (samples,) = build_samples(sequence, superpixels, [points], fitted, torch.device("cpu"), carried=others)
+    return samples
 
 
 @pytest.mark.parametrize("max_side", [64, 40, 16])
@@ -127,7 +130,7 @@ def test_frames_of_one_colour_become_zero_and_stay_finite():
     flat = ImageSequence.from_array(np.full((2, 8, 8), 7, np.uint8))
     superpixels = SuperpixelMap(np.zeros((2, 8, 8), np.int32))
     size = WorkingSize.fit((8, 8), 16, 4)
-    given = build_samples(flat, superpixels, PointSet.from_rows([(0, 1, 1)]), size, torch.device("cpu"))
+    (given,) = build_samples(flat, superpixels, [PointSet.from_rows([(0, 1, 1)])], size, torch.device("cpu"))
     assert (given.standardise(given.frames) == 0).all()
 
 
@@ -189,3 +192,28 @@ def test_a_negative_superpixel_that_falls_between_reduced_pixels_comes_back_but_
     samples = build(SuperpixelMap(labels), points, max_side=4, multiple=2)
     assert samples.positive.tolist() == [[0, 1, 0, 0]]
     assert samples.negative.tolist() == [[0, 0, 0, 1]]
+
+
+def test_samples_of_several_objects_share_frames_and_refuse_each_others_points():
+    points = PointSet.from_rows([(0, 5, 6), (1, 13, 14)], objects=["a", "b"])
+    apart = [points.of_object(name) for name in "ab"]
+    first, second = build_all_samples(2, apart)
+    assert first.frames is second.frames and first.labels is second.labels
+    assert first.positive.nonzero().tolist() == second.negative.nonzero().tolist() == [[0, 5]]  # the clicked blocks
+    assert first.negative.nonzero().tolist() == second.positive.nonzero().tolist() == [[1, 15]]
+    (own,) = build_all_samples(2, apart[:1])
+    for name in ("frames", "labels", "positive", "negative", "unlabelled", "areas", "clicked", "center", "scale"):
+        assert torch.equal(getattr(first, name), getattr(own, name)), name
+
+
+def test_of_several_objects_too_a_negative_hides_no_clicked_superpixel():
+    # Superpixels 1 and 2 fall between the reduced pixels, and would both come back at the first of them.
+    labels = np.zeros((1, 16, 16), np.int32)
+    labels[0, 1, 2], labels[0, 0, 0], labels[0, 9, 9] = 1, 2, 3
+    points = [PointSet.from_rows([(0, 1, 2)]), PointSet.from_rows([(0, 9, 9)], negatives=[(0, 0, 0)])]
+    sequence = ImageSequence.from_array(np.random.default_rng(1).integers(0, 256, (1, 16, 16)).astype(np.uint8))
+    size = WorkingSize.fit((16, 16), 4, 2)
+    first, second = build_samples(sequence, SuperpixelMap(labels), points, size, torch.device("cpu"))
+    assert first.positive.tolist() == [[0, 1, 0, 0]]
+    assert second.positive.tolist() == [[0, 0, 0, 1]]
+    assert second.negative is None

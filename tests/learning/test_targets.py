@@ -10,9 +10,10 @@ import torch
 from fewpoint.core import AreaBound, PointSet
 from fewpoint.errors import SettingsError
 from fewpoint.learning.prediction import pool_regions_of
-from fewpoint.learning.settings import RefinementSettings
+from fewpoint.learning.settings import RoundSettings
 from fewpoint.learning.targets import (
     Clues,
+    ClueWeights,
     Targets,
     _covering_level,
     _follow_image,
@@ -22,14 +23,20 @@ from fewpoint.learning.targets import (
     find_frame_excess,
     find_openness,
     find_taken,
+    frame_means,
     hangs_together,
     make_targets,
-    mean_share,
     nearness_prior,
+    share_out,
     shift_to_share,
     spread,
     stand_in,
 )
+
+
+def weigh(**given: float) -> ClueWeights:
+    """How much clues count by default, with some changed."""
+    return ClueWeights.of(RoundSettings(**given))
 
 
 def test_distances_are_to_the_nearest_click_of_the_frame(samples):
@@ -45,7 +52,7 @@ def test_the_nearness_prior_integrates_to_the_share_and_falls_with_the_distance(
     points = PointSet.from_rows([(0, 5, 6), (2, 8, 8)])
     share, valid = torch.tensor([0.1, 0.2, 0.05, 0.1]), torch.ones(4, 16, 16)
     prior = nearness_prior(click_distances(samples(4, points), points), share, valid, 0.5)
-    torch.testing.assert_close(mean_share(prior, valid), share, rtol=0, atol=1e-3)
+    torch.testing.assert_close(frame_means(prior, valid), share, rtol=0, atol=1e-3)
     assert prior[0, 5, 6] > prior[0, 5, 8] > prior[0, 5, 12] >= 0.05 - 1e-6
     torch.testing.assert_close(prior[1], torch.full((16, 16), 0.2))
 
@@ -54,7 +61,7 @@ def test_shifted_scores_have_the_share_and_keep_their_order():
     scores = torch.randn(3, 16, 16, generator=torch.Generator().manual_seed(0))
     share, valid = torch.tensor([0.01, 0.3, 0.9]), torch.ones(3, 16, 16)
     shifted = shift_to_share(scores, share, valid)
-    torch.testing.assert_close(mean_share(torch.sigmoid(shifted), valid), share, rtol=0, atol=1e-4)
+    torch.testing.assert_close(frame_means(torch.sigmoid(shifted), valid), share, rtol=0, atol=1e-4)
     differences = (shifted - scores).flatten(1)
     torch.testing.assert_close(differences, differences[:, :1].expand_as(differences), rtol=0, atol=1e-5)
 
@@ -97,7 +104,7 @@ def test_targets_hold_the_clicks_favour_what_is_near_and_leave_absent_frames_emp
     points = PointSet.from_rows([(0, 5, 6), (1, 5, 6), (2, 5, 6)], absent=[3])
     given = samples(4, points)
     even = torch.full((4, 16, 16), 0.1)
-    targets = make_targets(even, given, Clues(points, points), AreaBound(0.3), RefinementSettings())
+    targets = make_targets(even, given, Clues(points, points), AreaBound(0.3), weigh())
     assert (targets.probability[:3, 4:8, 4:8] == 1).all()
     near, far = targets.probability[0, 9, 6], targets.probability[0, 15, 15]
     assert near > far
@@ -114,23 +121,23 @@ def test_targets_hold_the_clicks_favour_what_is_near_and_leave_absent_frames_emp
         {"floor": 0.0},
         {"doubt": 2.0},
         {"nearness": -1.0},
-        {"unseen": 1.1},
+        {"heldout": 1.1},
         {"taper": -1.0},
         {"outlines": 3.0},
     ],
 )
-def test_meaningless_refinement_is_refused_by_name(wrong):
-    with pytest.raises(SettingsError, match=f"refinement.{next(iter(wrong))}"):
-        RefinementSettings(**wrong)
+def test_meaningless_rounds_are_refused_by_name(wrong):
+    with pytest.raises(SettingsError, match=f"rounds.{next(iter(wrong))}"):
+        RoundSettings(**wrong)
 
 
 def test_targets_respect_the_bound(samples):
     given = samples(4)
     points = PointSet.from_rows([(frame, 5, 6) for frame in range(4)])
-    sure, settings = torch.full((4, 16, 16), 0.9), RefinementSettings(doubt=1.0)
-    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.2), settings)
+    sure, weights = torch.full((4, 16, 16), 0.9), weigh(doubt=1.0)
+    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.2), weights)
     clicked = 16 / 256
-    assert (np.array(mean_share(targets.probability, torch.ones(4, 16, 16))) <= 0.2 + clicked + 1e-3).all()
+    assert (np.array(frame_means(targets.probability, torch.ones(4, 16, 16))) <= 0.2 + clicked + 1e-3).all()
 
 
 CLICKED = PointSet.from_rows([(frame, 5, 6) for frame in range(4)])  # block 5 of the sixteen, on every frame
@@ -153,7 +160,7 @@ def blocks_of(scores: torch.Tensor) -> list[float]:
 def test_without_a_clue_scores_stay_as_they_are(samples):
     scores = scores_of({5: 0.9, 6: 0.4})
     clues = Clues(CLICKED, CLICKED)
-    assert _follow_image(scores, samples(4), clues, AreaBound(0.3), RefinementSettings(unseen=0.5)) is scores
+    assert _follow_image(scores, samples(4), clues, AreaBound(0.3), weigh(heldout=0.5)) is scores
 
 
 @pytest.mark.parametrize(
@@ -178,19 +185,19 @@ def test_the_level_counts_areas_and_is_one_for_the_whole_sequence():
 
 
 @pytest.mark.parametrize(
-    ("unseen", "told", "marked"),
+    ("heldout", "told", "marked"),
     [
-        (1.0, 3 / 16, [5, 6, 7]),  # the unseen clicks alone
+        (1.0, 3 / 16, [5, 6, 7]),  # the held-out clicks alone
         (0.0, 3 / 16, [5, 6, 7, 9]),  # the network alone
         (0.5, 1 / 16, [5, 6]),  # the root of 4/16 x 1/16 is 2/16
         (1.0, 12 / 16, [5, 6, 7, 9]),  # they never make the object larger
     ],
 )
-def test_the_amount_is_that_of_unseen_clicks_as_far_as_they_count(samples, unseen, told, marked):
+def test_the_amount_is_that_of_held_out_clicks_as_far_as_they_count(samples, heldout, told, marked):
     # Shares are put a little below the sixteenths, so that rounding does not ask for one block more.
     scores = scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1})
-    clues = Clues(CLICKED, CLICKED, unseen_share=told * 0.998)
-    moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), RefinementSettings(unseen=unseen))
+    clues = Clues(CLICKED, CLICKED, heldout_share=told * 0.998)
+    moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), weigh(heldout=heldout))
     probabilities = blocks_of(moved)
     assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == marked
 
@@ -198,7 +205,7 @@ def test_the_amount_is_that_of_unseen_clicks_as_far_as_they_count(samples, unsee
 def test_the_amount_is_less_by_the_root_of_the_share_of_frames_that_the_object_is_on(samples):
     scores = scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1})
     clues = Clues(CLICKED, CLICKED, taken=0.249, even_out=lambda pooled: pooled)
-    probabilities = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings()))
+    probabilities = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), weigh()))
     assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == [5, 6]
 
 
@@ -235,15 +242,15 @@ def test_networks_that_are_sure_of_nothing_do_not_make_the_object_vanish(samples
     blocks, clicked = list(range(4, 12)), PointSet.from_rows([(0, 5, 6)])
     scores = scores_of(dict.fromkeys(blocks, 0.35))
     clues = Clues(clicked, clicked, even_out=lambda pooled: pooled)
-    moved = blocks_of(_follow_image(scores, samples(4, clicked), clues, AreaBound(0.6), RefinementSettings()))
+    moved = blocks_of(_follow_image(scores, samples(4, clicked), clues, AreaBound(0.6), weigh()))
     assert [block for block in range(16) if moved[block] >= 0.5 - 1e-5] == blocks
 
 
 def test_scores_move_as_a_whole_so_that_the_level_becomes_one_half(samples):
     # At two blocks of three the level is 0.7: each logit moves down by log(7 / 3); the clicked block counts as sure.
-    clues = Clues(CLICKED, CLICKED, unseen_share=0.999 * 2 / 16)
+    clues = Clues(CLICKED, CLICKED, heldout_share=0.999 * 2 / 16)
     scores = scores_of({5: 0.9, 6: 0.7, 7: 0.6})
-    moved = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings(unseen=1.0)))
+    moved = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), weigh(heldout=1.0)))
     assert moved[6] == pytest.approx(0.5)
     assert math.log(moved[7] / (1 - moved[7])) == pytest.approx(math.log(0.6 / 0.4) - math.log(7 / 3), abs=1e-4)
     assert moved[5] > 0.999
@@ -259,7 +266,7 @@ def test_evened_out_values_replace_the_scores_and_keep_their_amount(samples):
 
     scores = scores_of({5: 0.9, 6: 0.8, 7: 0.3})
     clues = Clues(CLICKED, CLICKED, even_out=swap)
-    result = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), RefinementSettings()))
+    result = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), weigh()))
     # What is evened out is the probability of each superpixel, a clicked one's being 1.
     np.testing.assert_allclose(seen[0][0, [4, 5, 6, 7]], [0.001, 1.0, 0.8, 0.3], rtol=1e-4)
     # Two blocks were at one half or above, and two are: 10 for 5 and, at the level itself, 9 for 6.
@@ -272,10 +279,10 @@ def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
     carried = PointSet.from_rows([(0, 5, 6), (3, 13, 13)])
     likely = torch.full((4, 16, 16), 0.02)
     likely[0, 4:8, 4:8] = likely[3, 12:, 12:] = 0.95
-    settings = RefinementSettings(nearness=1.0, profile=0.0, doubt=0.1)
+    weights = weigh(nearness=1.0, profile=0.0, doubt=0.1)
     given = samples(4, clicked)
-    without = make_targets(likely, given, Clues(clicked, clicked), AreaBound(0.5), settings).probability
-    with_carried = make_targets(likely, given, Clues(clicked, carried), AreaBound(0.5), settings).probability
+    without = make_targets(likely, given, Clues(clicked, clicked), AreaBound(0.5), weights).probability
+    with_carried = make_targets(likely, given, Clues(clicked, carried), AreaBound(0.5), weights).probability
     assert with_carried[3, 13, 13] > 0.5 > without[3, 13, 13]
     assert with_carried[3, 13, 13] / with_carried[3, 2, 2] > without[3, 13, 13] / without[3, 2, 2]
     # Elsewhere a frame moves as a whole, if at all: amounts are shared out over the sequence.
@@ -287,8 +294,8 @@ def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
 def test_targets_are_zero_and_weigh_in_full_where_a_person_said_that_the_object_is_not(samples):
     points = PointSet.from_rows([(0, 5, 6)], negatives=[(1, 9, 1)])
     given = samples(2, points)
-    settings, sure = RefinementSettings(), torch.full((2, 16, 16), 0.9)
-    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.99), settings)
+    weights, sure = weigh(), torch.full((2, 16, 16), 0.9)
+    targets = make_targets(sure, given, Clues(points, points), AreaBound(0.99), weights)
     assert (targets.probability[1, 8:12, 0:4] == 0).all()
     assert (targets.weight[1, 8:12, 0:4] == 1.1).all()
     assert (targets.probability[0] > 0.5).all()
@@ -305,8 +312,8 @@ def test_what_a_correction_says_is_what_targets_are_made_of(samples):
         return np.where(np.arange(16) == 10, 0.99, pooled).astype(pooled.dtype)
 
     doubtful = torch.full((2, 16, 16), 0.05)
-    settings = RefinementSettings(doubt=1.0)
-    targets = make_targets(doubtful, given, Clues(points, points, correct=correct), AreaBound(0.5), settings)
+    weights = weigh(doubt=1.0)
+    targets = make_targets(doubtful, given, Clues(points, points, correct=correct), AreaBound(0.5), weights)
     assert told[0] == pytest.approx(0.05)
     assert (targets.probability[:, 8:12, 8:12] > 0.5).all()
     assert (targets.probability[:, 12:, 12:] < 0.5).all()
@@ -367,8 +374,8 @@ def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):
     likely[:, 4:12, 4:12] = 0.6 * ball[:, None, None] ** 0.2
 
     def ends(taper: float) -> float:
-        settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=taper)
-        share = make_targets(likely, given, Clues(points, points), AreaBound(0.5), settings).share()
+        weights = weigh(nearness=0.0, profile=0.0, outlines=0.0, taper=taper)
+        share = make_targets(likely, given, Clues(points, points), AreaBound(0.5), weights).share()
         return share[0] / share[10]
 
     assert ends(1.0) < 0.5 * ends(0.0)
@@ -387,14 +394,14 @@ HALF_LIKELY = {1: 0.3, 2: 0.3, 13: 0.3, 14: 0.3}
         (SPREAD_CLICKS, {}, 0.6, 2 / 16),  # but not of an object that got what other frames did not take
     ],
 )
-def test_unseen_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, taken, marked):
-    """A square of four blocks of sixteen; unseen clicks tell of one block."""
+def test_held_out_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, taken, marked):
+    """A square of four blocks of sixteen; held-out clicks tell of one block."""
     scores = scores_of({5: 0.9, 6: 0.8, 9: 0.7, 10: 0.6, **surroundings})
     points = PointSet.from_rows([(frame, *places[frame % len(places)]) for frame in range(20)])
-    settings = RefinementSettings(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, unseen=1.0)
-    clues = Clues(points, points, unseen_share=0.998 / 16, taken=taken)
+    weights = weigh(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, heldout=1.0)
+    clues = Clues(points, points, heldout_share=0.998 / 16, taken=taken)
     likely = torch.sigmoid(scores)[:1].expand(20, 16, 16)
-    targets = make_targets(likely, samples(20, points), clues, AreaBound(0.5), settings)
+    targets = make_targets(likely, samples(20, points), clues, AreaBound(0.5), weights)
     assert float((targets.probability >= 0.5).float().mean()) == pytest.approx(marked)
 
 
@@ -430,7 +437,7 @@ def test_no_point_stands_in_on_a_frame_marked_absent(samples):
     given = samples(3, points)
     likely = torch.full((3, 16, 16), 0.05)
     likely[:, 4:8, 4:8] = 0.9
-    targets = make_targets(likely, given, Clues(points, points), AreaBound(0.5), RefinementSettings())
+    targets = make_targets(likely, given, Clues(points, points), AreaBound(0.5), weigh())
     assert (targets.probability[1] == 0).all()
 
 
@@ -442,8 +449,8 @@ def test_a_clear_outline_is_favoured_over_a_blur_of_the_same_probability(samples
     likely[:, 8:16, 4:16] = torch.linspace(0.02, 0.6, 8)[:, None]
 
     def differ(outlines: float) -> float:
-        settings = RefinementSettings(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0, outlines=outlines)
-        found = make_targets(likely, replace_positive(given), Clues(points, points), AreaBound(0.5), settings)
+        weights = weigh(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0, outlines=outlines)
+        found = make_targets(likely, replace_positive(given), Clues(points, points), AreaBound(0.5), weights)
         return float(found.probability[0, 5, 5] - found.probability[0, 15, 10])
 
     assert differ(1.0) > differ(0.0)
@@ -462,9 +469,9 @@ def test_outlines_move_the_object_and_leave_its_amount_unless_clicks_are_sparse(
     def amounts(clicked: list[int]) -> list[float]:
         points = PointSet.from_rows([(frame, 5, 6) for frame in clicked])
         given = replace_positive(samples(4, points))
-        settings = RefinementSettings(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0)
+        weights = weigh(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0)
         found = [
-            make_targets(likely, given, Clues(points, points), AreaBound(0.9), replace(settings, outlines=outlines))
+            make_targets(likely, given, Clues(points, points), AreaBound(0.9), replace(weights, outlines=outlines))
             for outlines in (0.0, 1.0)
         ]
         return [float(each.probability.mean()) for each in found]
@@ -473,3 +480,17 @@ def test_outlines_move_the_object_and_leave_its_amount_unless_clicks_are_sparse(
     assert outlined == pytest.approx(plain, rel=1e-3)
     plain, outlined = amounts([0])
     assert outlined < 0.95 * plain
+
+
+def test_targets_of_several_objects_are_at_most_one_together_and_left_alone_below():
+    both = [Targets(torch.tensor([[values]]), torch.ones(1, 1, 3)) for values in ([0.9, 0.3, 0.0], [0.6, 0.4, 1.0])]
+    first, second = share_out(both)
+    torch.testing.assert_close(first.probability, torch.tensor([[[0.6, 0.3, 0.0]]]))
+    torch.testing.assert_close(second.probability, torch.tensor([[[0.4, 0.4, 1.0]]]))
+    assert second.weight is both[1].weight
+
+
+def test_targets_of_one_object_are_shared_with_nobody():
+    alone = Targets(torch.rand(2, 4, 4, generator=torch.Generator().manual_seed(0)), torch.ones(2, 4, 4))
+    (shared,) = share_out([alone])
+    assert torch.equal(shared.probability, alone.probability)

@@ -1,22 +1,28 @@
 """The trainer: every frame, the same weights for the same seed, and on from any epoch to the bit."""
 
 from collections import Counter
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
 from fewpoint.core import PointSet
 from fewpoint.errors import SettingsError
+from fewpoint.learning.objectives import PointObjective
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
+from fewpoint.learning.risk import Risk
+from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import TrainingSettings
-from fewpoint.learning.training import Trainer, alternate
+from fewpoint.learning.training import StepMeans, Trainer, alternate
+from learning.conftest import build_all_samples, click
 
-PRIORS = torch.full((4,), 0.1)
+PRIORS = torch.full((4, 1), 0.1)
 
 
-def train(trainer: Trainer, epochs: int, rate: float = 1e-2) -> list:
-    priors = torch.full((trainer.samples.n_frames,), 0.1)
-    return [trainer.run_epoch(priors, [rate] * trainer.steps_per_epoch) for _ in range(epochs)]
+def train(trainer: Trainer, epochs: int, rate: float = 1e-2) -> list[StepMeans]:
+    """The first object's figures of each epoch."""
+    priors = torch.full((trainer.samples.n_frames, len(trainer.objects)), 0.1)
+    return [trainer.run_epoch(priors, [rate] * trainer.steps_per_epoch)[0] for _ in range(epochs)]
 
 
 def weights_of(trainer: Trainer) -> list[torch.Tensor]:
@@ -107,7 +113,7 @@ def test_training_lowers_the_risk_and_finds_the_bright_block(samples, trainer):
     figures = train(fresh, 30, 2e-2)
     assert figures[-1].loss < 0.5 * figures[0].loss
     logits = predict_logits(fresh.network, given, TrainingSettings(statistics="sequence"))
-    likeliest = pool_probabilities(logits, given).argmax(1)
+    likeliest = pool_probabilities(logits[:, 0], given).argmax(1)
     assert likeliest.tolist() == [5] * 4
 
 
@@ -191,3 +197,63 @@ def test_a_cpu_learns_much_the_same_in_halves_and_without_instructions_for_them_
     assert all(value.dtype == torch.float32 for value in mixed.network.parameters())
     if able:
         assert found != wanted  # or nothing was computed in halves
+
+
+def test_every_batch_holds_a_point_of_every_object(samples, trainer, monkeypatch):
+    objects = [samples(12, PointSet.from_rows([(frame, 5, 6)])) for frame in (3, 7)]
+    fresh = trainer(*objects, training=TrainingSettings(batch=3, frames_per_epoch=60))
+    batches = frames_of_an_epoch(fresh, monkeypatch)
+    assert len(batches) == 20
+    assert all({3, 7} <= set(frames) for frames in batches)
+
+
+@dataclass(frozen=True, eq=False)
+class Indifferent:
+    """An objective without a slope."""
+
+    inner: PointObjective
+    maps: tuple[torch.Tensor, ...] = ()
+
+    def __call__(self, *given: torch.Tensor) -> Risk:
+        return Risk(*(0 * values for values in self.inner(*given)))
+
+
+def start_alike(trainer: Trainer, network: torch.nn.Module, rows: list[int]) -> None:
+    """Give a trainer the weights of another network, and its outputs these rows of the other's."""
+    state = network.state_dict()
+    heads = {name: state[name][rows] for name in ("head.weight", "head.bias")}
+    trainer.network.load_state_dict({**state, **heads})
+
+
+def both_objects(n_frames: int = 4) -> tuple[SampleSet, ...]:
+    """Two objects with a point on every frame, so that no frame gives way for either."""
+    frames = range(n_frames)
+    return build_all_samples(n_frames, [click(list(frames)), PointSet.from_rows([(each, 13, 14) for each in frames])])
+
+
+LONGER = TrainingSettings(batch=2, frames_per_epoch=12, weight_decay=0.0)
+
+
+def test_among_others_whose_risk_is_flat_an_object_learns_as_it_does_alone(trainer):
+    first, second = both_objects()
+    alone, among = trainer(first, training=LONGER), trainer(first, second, training=LONGER)
+    objectives = (among.recipe.objectives[0], Indifferent(among.recipe.objectives[1]))
+    among.recipe = replace(among.recipe, objectives=objectives)
+    start_alike(among, alone.network, [0, 0])
+    figures, of_both = train(alone, 1)[0], among.run_epoch(torch.full((4, 2), 0.1), [1e-2] * 6)
+    assert vars(of_both[0]) == pytest.approx(vars(figures), rel=1e-4)
+    assert vars(of_both[1]) == dict.fromkeys(vars(figures), 0)
+    learnt, there = alone.network.state_dict(), among.network.state_dict()
+    for name, value in learnt.items():
+        torch.testing.assert_close(there[name][:1] if "head" in name else there[name], value, rtol=1e-3, atol=1e-5)
+
+
+def test_objects_in_another_order_learn_the_same(trainer):
+    objects = both_objects()
+    plain, swapped = (trainer(*each, training=LONGER) for each in (objects, objects[::-1]))
+    start_alike(swapped, plain.network, [1, 0])
+    rates, priors = [1e-2] * 6, torch.tensor([[0.1, 0.2]]).repeat(4, 1)
+    figures, others = plain.run_epoch(priors, rates), swapped.run_epoch(priors.flip(1), rates)
+    for mine, theirs in zip(figures, others[::-1], strict=True):
+        assert vars(mine) == pytest.approx(vars(theirs), rel=1e-4)
+    assert figures[0] != figures[1]

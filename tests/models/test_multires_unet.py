@@ -8,15 +8,17 @@ import torch
 from torch import Tensor, nn
 
 from fewpoint.errors import SettingsError
-from fewpoint.models.multires_unet import MultiResUNet, block_widths, build_network, round_width
+from fewpoint.models.multires_unet import MultiResUNet, block_widths, build_network, make_norm, round_width
 from fewpoint.models.settings import NetworkSettings
 
 TINY = NetworkSettings(base_width=2, levels=3, multiple=1)
 GROUPED = NetworkSettings(base_width=4, levels=3, multiple=1, norm="group")
 
 
-def build(settings: NetworkSettings = TINY, channels: int = 1, seed: int = 0, head_prior: float = 0.01) -> MultiResUNet:
-    return build_network(channels, settings, head_prior, torch.Generator().manual_seed(seed))
+def build(
+    settings: NetworkSettings = TINY, channels: int = 1, seed: int = 0, head_priors: tuple[float, ...] = (0.01,)
+) -> MultiResUNet:
+    return build_network(channels, settings, head_priors, torch.Generator().manual_seed(seed))
 
 
 def make_frames(*shape: int) -> Tensor:
@@ -66,16 +68,24 @@ def test_the_papers_network_has_its_published_number_of_parameters():
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("settings", [TINY, GROUPED, NetworkSettings(base_width=2, levels=1, multiple=8)])
-def test_any_number_of_channels_gives_one_logit_a_pixel(channels, settings):
-    assert build(settings, channels)(make_frames(2, channels, 8, 20)).shape == (2, 8, 20)
+def test_any_number_of_channels_gives_one_logit_per_object_and_pixel(channels, settings):
+    for objects in (1, 3):
+        network = build(settings, channels, head_priors=(0.1,) * objects)
+        assert network(make_frames(2, channels, 8, 20)).shape == (2, objects, 8, 20)
 
 
-@pytest.mark.parametrize("prior", [0.01, 0.2])
-def test_an_untrained_head_starts_at_the_log_odds_of_its_prior(prior):
-    network = build(head_prior=prior)
-    assert network.head.bias.item() == pytest.approx(math.log(prior / (1 - prior)))
+@pytest.mark.parametrize("priors", [(0.01,), (0.2,), (0.01, 0.2)])
+def test_an_untrained_head_starts_at_the_log_odds_of_each_objects_prior(priors):
+    network = build(head_priors=priors)
+    assert network.head.bias.tolist() == pytest.approx([math.log(prior / (1 - prior)) for prior in priors])
     nn.init.zeros_(network.head.weight)
-    torch.testing.assert_close(torch.sigmoid(network(make_frames(1, 1, 8, 8))), torch.full((1, 8, 8), prior))
+    expected = torch.tensor(priors)[:, None, None].expand(1, -1, 8, 8)
+    torch.testing.assert_close(torch.sigmoid(network(make_frames(1, 1, 8, 8))), expected)
+
+
+def test_the_number_of_objects_changes_nothing_but_the_head():
+    alone, among = build(seed=5).state_dict(), build(seed=5, head_priors=(0.01, 0.2)).state_dict()
+    assert {name for name in alone if not torch.equal(alone[name], among[name])} == {"head.weight", "head.bias"}
 
 
 def test_the_weights_are_he_initialised():
@@ -129,3 +139,21 @@ def test_batch_norm_in_training_does_not():
 def test_a_network_that_cannot_be_is_refused(wrong, fragment):
     with pytest.raises(SettingsError, match=fragment):
         NetworkSettings(**wrong)
+
+
+def test_group_norm_fits_every_number_of_channels_in_groups_of_eight_or_more():
+    made = {channels: make_norm(NetworkSettings(norm="group"), channels) for channels in range(1, 200)}
+    assert all(channels % norm.num_groups == 0 for channels, norm in made.items())
+    assert all(channels / norm.num_groups >= min(channels, 8) for channels, norm in made.items())
+    assert made[64].num_groups == 8
+
+
+def test_names_of_weights_stay_as_they_are_in_files():
+    names = set(build(NetworkSettings(base_width=2, levels=2, multiple=1)).state_dict())
+    tracked = {"weight", "bias", "running_mean", "running_var", "num_batches_tracked"}
+    blocks = ("encoder.0", "encoder.1", "decoder.0")
+    units = [f"{block}.{unit}" for block in blocks for unit in ("chain.0", "chain.1", "chain.2", "shortcut")]
+    units += ["paths.0.units.0", "paths.0.shortcuts.0"]
+    norms = [f"{unit}.1" for unit in units] + [f"{block}.norm" for block in blocks]
+    expected = {f"{unit}.0.weight" for unit in units} | {f"{norm}.{each}" for norm in norms for each in tracked}
+    assert names == expected | {f"{each}.{kind}" for each in ("upsamplers.0", "head") for kind in ("weight", "bias")}

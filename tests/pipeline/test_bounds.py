@@ -60,7 +60,7 @@ def test_the_estimate_is_three_times_the_disc_that_the_steps_span():
     # Steps of 5 pixels: 3 * pi * 25 of 10 000 pixels.
     bound = estimate_bound(EVEN, walk(1))
     assert bound.fraction == pytest.approx(3 * np.pi * 25 / 10_000)
-    assert bound.origin == "estimated as 2.4% of a frame from how far the points lie apart"
+    assert bound.origin == "estimated as 2.4% of a frame from how far apart the points lie"
     assert estimate_bound(even_frames((200, 100)), walk(1)).fraction == pytest.approx(bound.fraction / 2)
 
 

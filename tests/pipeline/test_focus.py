@@ -15,27 +15,27 @@ from fewpoint.core import (
     EpochRecord,
     ImageSequence,
     Message,
+    ObjectResult,
     PointSet,
     PriorEstimate,
     PriorHistory,
     ProbabilityMaps,
-    Segmentation,
     SuperpixelMap,
     SuperpixelsReady,
     ignore,
 )
+from fewpoint.core.settings import override_from_text
 from fewpoint.errors import InputError
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.io.formats import Outputs
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import RunFolder
-from fewpoint.pipeline import run as run_module
-from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.focus import LARGEST_BOUND, Focus
-from fewpoint.pipeline.run import run_task
 from fewpoint.pipeline.task import Task
-from pipeline.tiny_runs import TINY
+from fewpoint.runs import runner as run_module
+from fewpoint.runs.runner import run_task
+from tiny_runs import TINY
 
 FOCUS = Focus((10, 20), 2, 7, 5, 15)  # a quarter of the frame: 5 x 10 of 10 x 20
 WHOLE = Focus((10, 20), 0, 10, 0, 20)
@@ -49,13 +49,13 @@ def make_task() -> Task:
     return Task(ImageSequence(frames, ("a", "b", "c")), points, BOUND, TINY, seed=4, device="cpu")
 
 
-def make_result(size: tuple[int, int] = (5, 10)) -> Segmentation:
+def make_result(size: tuple[int, int] = (5, 10)) -> ObjectResult:
     """Three frames, full in the first, with figures that are easy to take a quarter of."""
     masks = np.zeros((3, *size), bool)
     masks[0] = True
     history = PriorHistory((RECORD,), *(np.full((1, 3), share, np.float32) for share in (0.4, 0.8, 0.2)), 1)
     priors = PriorEstimate(np.full(3, 0.4), np.full(3, 0.2), np.full(3, 0.8))
-    return Segmentation(masks, ProbabilityMaps(masks.astype(np.float16)), priors, history, AreaBound(0.4), tuple("abc"))
+    return ObjectResult(masks, ProbabilityMaps(masks.astype(np.float16)), priors, history, AreaBound(0.4))
 
 
 def test_the_box_reaches_so_many_radii_beyond_the_points_and_ends_with_the_frame():
@@ -73,7 +73,7 @@ def test_no_radii_are_whole_frames_and_leave_everything_untouched():
     assert not FOCUS.whole and FOCUS.share == 0.25
     assert WHOLE.narrow(task) is task
     assert WHOLE.narrow_bound(BOUND) is BOUND
-    assert WHOLE.widen(result, task, BOUND) is result
+    assert WHOLE.widen(result, BOUND) is result
     assert WHOLE.tell(ignore) is ignore
 
 
@@ -105,18 +105,18 @@ def test_the_bound_inside_is_the_same_area_and_less_than_all_of_the_box():
 
 
 def test_a_widened_result_lies_where_it_was_cut_and_is_empty_outside():
-    result, wide = make_result(), FOCUS.widen(make_result(), make_task(), BOUND)
+    result, wide = make_result(), FOCUS.widen(make_result(), BOUND)
     assert (wide.masks.dtype, wide.masks.shape) == (bool, (3, 10, 20))
     np.testing.assert_array_equal(wide.masks[:, 2:7, 5:15], result.masks)
     np.testing.assert_array_equal(wide.probabilities.values[:, 2:7, 5:15], result.probabilities.values)
     assert wide.masks.sum() == result.masks.sum()
     assert wide.probabilities.values.sum() == result.probabilities.values.sum()
     assert wide.probabilities.values.dtype == np.float16
-    assert (wide.bound, wide.names) == (BOUND, ("a", "b", "c"))
+    assert wide.bound == BOUND
 
 
 def test_shares_of_the_box_become_shares_of_the_frame():
-    wide = FOCUS.widen(make_result(), make_task(), BOUND)
+    wide = FOCUS.widen(make_result(), BOUND)
     for name, share in (("mean", 0.1), ("deviation", 0.05), ("observed", 0.2)):
         np.testing.assert_allclose(getattr(wide.priors, name), share)
     history = wide.history
@@ -167,8 +167,7 @@ ALL = override_from_text(
     TINY,
     [
         *("clicks.focus=2", "clicks.carry=1", "training.mirrors=true", "training.threads=1"),
-        *("diffusion.enabled=true", "tracking.enabled=false", "refinement.unseen=0.5", "refinement.round_epochs=3"),
-        *("phases.warmup_epochs=3", "phases.estimation_epochs=0", "phases.final_epochs=0"),
+        *("diffusion.enabled=true", "rounds.heldout=0.5", "rounds.round_epochs=3", "warmup.epochs=3"),
     ],
 )
 
@@ -187,13 +186,13 @@ def find_focus(task: Task) -> Focus:
     return Focus.find(task.points, task.sequence.size, task.bound, task.settings.clicks.focus)
 
 
-def run_in(path: Path, task: Task, listener=ignore) -> Segmentation:
+def run_in(path: Path, task: Task, listener=ignore) -> ObjectResult:
     with RunFolder.open(path, task.identity()) as folder:
         return run_task(task, folder, listener)
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Iterator[tuple[Path, Segmentation, list]]:
+def finished(tmp_path_factory) -> Iterator[tuple[Path, ObjectResult, list]]:
     """A run that was never stopped, without a report, which takes longer than all the rest."""
     path, events = tmp_path_factory.mktemp("focus") / "run", []
     with pytest.MonkeyPatch.context() as patch:

@@ -10,27 +10,27 @@ from fewpoint.core import (
     EpochFinished,
     ImageSequence,
     Message,
-    ObjectLabel,
+    ObjectResult,
     PointSet,
     PriorEstimate,
     PriorHistory,
     ProbabilityMaps,
-    Segmentation,
     StepsTaken,
 )
+from fewpoint.core.settings import override_from_text
 from fewpoint.errors import SettingsError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import Outputs
 from fewpoint.io.runs import RunFolder, load_result
-from fewpoint.pipeline.config import override_from_text
-from fewpoint.pipeline.exports import join_results
 from fewpoint.pipeline.groups import group_objects
-from fewpoint.pipeline.run import run_task
 from fewpoint.pipeline.task import Task
-from pipeline.tiny_runs import stop_and_go_on
-from synthetic import TINY
+from fewpoint.runs.exports import join_objects
+from fewpoint.runs.runner import run_task
+from tiny_runs import TINY, stop_and_go_on
 
-SETTINGS = override_from_text(TINY, ["clicks.focus=2", "diffusion.enabled=true", "tracking.enabled=false"])
+SETTINGS = override_from_text(
+    TINY, ["clicks.focus=2", "diffusion.enabled=true", "warmup.epochs=3", "rounds.round_epochs=2"]
+)
 FRAMES, SIDE = 3, 160
 PLACES = {"far": (130, 132), "near": (30, 39), "small": (28, 24)}  # the middle of each object
 
@@ -95,7 +95,7 @@ def test_a_run_stopped_in_any_group_goes_on_to_the_same_result(tmp_path, whole, 
     manifest = read_json(tmp_path / "run" / "manifest.json")
     assert manifest["state"] == "finished"
     assert [entry["objects"] for entry in manifest["groups"].values()] == [["far"], ["near", "small"]]
-    assert all("settings" in entry for entry in manifest["groups"].values())
+    assert all("plan" in entry for entry in manifest["groups"].values())
 
 
 def test_epochs_of_all_groups_are_told_as_one_course():
@@ -115,7 +115,7 @@ def test_epochs_of_all_groups_are_told_as_one_course():
 def test_a_time_limit_is_shared_by_the_groups_and_kept(tmp_path):
     with pytest.raises(SettingsError, match="time-limit must be at least"):
         run_task(make_far_task(time_limit_s=0.001))
-    long = override_from_text(SETTINGS, ["phases.warmup_epochs=4000"])
+    long = override_from_text(SETTINGS, ["warmup.epochs=4000"])
     task = make_far_task(long, time_limit_s=12.0)
     with RunFolder.open(tmp_path / "run", task.identity()) as folder:
         run_task(task, folder)
@@ -126,20 +126,20 @@ def test_a_time_limit_is_shared_by_the_groups_and_kept(tmp_path):
     assert "near, small: shortened to" in note
 
 
-def make_result(mask: list[int], values: list[float]) -> Segmentation:
+def make_result(mask: list[int], values: list[float]) -> ObjectResult:
     priors = PriorEstimate(np.zeros(1), np.zeros(1), np.zeros(1))
     maps = ProbabilityMaps(np.array([[values]], np.float32))
-    return Segmentation(np.array([[mask]], bool), maps, priors, PriorHistory.empty(1), AreaBound(0.5), ("0000",))
+    return ObjectResult(np.array([[mask]], bool), maps, priors, PriorHistory.empty(1), AreaBound(0.5))
 
 
 def test_joined_results_tell_ties_and_leave_each_object_its_clicks():
-    labels = (ObjectLabel("a"), ObjectLabel("b"))
     parts = (make_result([1, 1, 1, 1], [0.9, 0.6, 0.7, 0.1]), make_result([0, 1, 1, 1], [0.9, 0.8, 0.7, 0.9]))
-    joined = join_results(labels, parts)
-    assert joined.labels.values[0, 0].tolist() == [1, 2, 1, 2]
-    assert joined.notes == ("1 pixels are as likely one object as another: they went to the first by name",)
+    (a, b), notes = join_objects(parts)
+    assert (a.masks + 2 * b.masks)[0, 0].tolist() == [1, 2, 1, 2]
+    assert notes == ("1 pixels are as likely one object as another: they went to the first by name",)
     clicks = (PointSet.from_rows([(0, 0, 3)]), PointSet.from_rows([(0, 0, 1)]))
-    assert join_results(labels, parts, clicks).labels.values[0, 0].tolist() == [1, 2, 1, 1]
+    (a, b), _ = join_objects(parts, clicks)
+    assert (a.masks + 2 * b.masks)[0, 0].tolist() == [1, 2, 1, 1]
 
 
 def test_points_of_other_groups_are_negatives_and_names_bounds_and_marks_are_kept():

@@ -16,48 +16,49 @@ from fewpoint.core import (
     PointSet,
     PriorEstimate,
     PriorHistory,
+    Result,
     StepsTaken,
     SuperpixelMap,
-    ignore,
 )
+from fewpoint.core.settings import override_from_text
+from fewpoint.evaluation.phantom import make_objects
+from fewpoint.io.formats import Outputs
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning import checkpoints
+from fewpoint.learning.heldout import CENTRED
 from fewpoint.learning.phases import Learning, learn_side_by_side
 from fewpoint.learning.targets import Clues
-from fewpoint.learning.unseen import CENTRED
+from fewpoint.pipeline import group as group_module
 from fewpoint.pipeline import members as members_module
-from fewpoint.pipeline import run as run_module
-from fewpoint.pipeline.config import override_from_text
 from fewpoint.pipeline.members import (
     Learnt,
     Member,
-    Rounds,
-    count_epochs,
+    ObjectInputs,
+    Trained,
     estimate_priors,
     join_histories,
     kept_of,
     label_record,
-    load_learnt,
+    load_trained,
+    make_object_targets,
     mean_probability,
     plan_members,
-    save_learnt,
-    suit_clicks,
+    samples_for,
+    save_trained,
 )
-from fewpoint.pipeline.run import run_and_keep, run_task
 from fewpoint.pipeline.stages import prepare_samples
 from fewpoint.pipeline.task import Task
-from pipeline.tiny_runs import TINY, make_task
+from fewpoint.runs.runner import run_and_keep, run_task
+from tiny_runs import TINY, make_task
 
 RECORD = EpochRecord(1, "warm-up", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
 SEVERAL = override_from_text(
     TINY,
     [
-        "phases.warmup_epochs=2",
-        "phases.estimation_epochs=0",
-        "phases.final_epochs=0",
-        "refinement.networks=2",
-        "refinement.round_networks=2",
-        "refinement.round_epochs=1",
+        "warmup.epochs=2",
+        "rounds.networks=2",
+        "rounds.round_networks=2",
+        "rounds.round_epochs=1",
     ],
 )
 
@@ -79,11 +80,11 @@ def halves():
     labels = np.zeros((5, 40, 48), np.int32)
     labels[:, :, 24:] = 1
     task = make_task()
-    return prepare_samples(task, SuperpixelMap(labels), task.points, torch.device("cpu"))
+    return prepare_samples({"": task}, SuperpixelMap(labels), (task.points,), torch.device("cpu"))[0]
 
 
 def test_members_are_planned_round_by_round_with_seeds_of_their_own():
-    plan = plan_members(SEVERAL, 7)
+    plan = plan_members(SEVERAL.plan(), 7)
     assert [[(member.round, member.number) for member in members] for members in plan] == [
         [(0, 0), (0, 1)],
         [(1, 0), (1, 1)],
@@ -91,12 +92,6 @@ def test_members_are_planned_round_by_round_with_seeds_of_their_own():
     seeds = [member.seed for members in plan for member in members]
     assert seeds[0] == 7
     assert len(set(seeds)) == 4
-
-
-@pytest.mark.parametrize(("assignments", "epochs"), [([], 5 + 4 + 1 + 6), (["refinement.rounds=0"], 10)])
-def test_epochs_of_all_members_are_counted(assignments, epochs):
-    assert count_epochs(override_from_text(TINY, assignments)) == epochs
-    assert count_epochs(SEVERAL) == 2 * 2 + 2 * 1
 
 
 def test_a_run_of_several_networks_tells_and_records_each_in_order():
@@ -145,7 +140,7 @@ def test_networks_share_cores_rather_than_wait_for_a_few(monkeypatch, cores, gro
 
     monkeypatch.setattr(members_module, "free_cores", lambda: cores)
     monkeypatch.setattr(members_module, "learn_side_by_side", learn)
-    five = ["refinement.networks=5", "refinement.rounds=0", "phases.warmup_epochs=1"]
+    five = ["rounds.networks=5", "rounds.rounds=0", "warmup.epochs=1"]
     run_task(make_task(override_from_text(SIDE_BY_SIDE, five)))
     assert started == groups
 
@@ -179,8 +174,61 @@ def test_networks_side_by_side_go_on_from_their_own_checkpoints(two_cores, monke
     assert sum(isinstance(event, EpochFinished) for event in events) <= 6 - moment + 2
 
 
+def make_objects_task() -> Task:
+    """Two objects, two networks per round."""
+    phantom = make_objects(4, (48, 48))
+    outputs = Outputs(report=False)
+    return Task(phantom.sequence, phantom.points, AreaBound(0.2), SIDE_BY_SIDE, 0, "cpu", outputs)
+
+
+def assert_same_objects(one: Result, other: Result) -> None:
+    np.testing.assert_array_equal(one.labels.values, other.labels.values)
+    for own, same in zip(one.objects, other.objects, strict=True):
+        np.testing.assert_array_equal(own.probabilities.values, same.probabilities.values)
+        assert repr(own.history.records) == repr(same.history.records)
+
+
+def test_networks_of_several_objects_side_by_side_learn_what_they_would_one_after_the_other(monkeypatch):
+    results, started = [], []
+
+    def learn(learnings, told, saves):
+        started.append(len(learnings))
+        learn_side_by_side(learnings, told, saves)
+
+    monkeypatch.setattr(members_module, "learn_side_by_side", learn)
+    for cores in (1, 2):
+        monkeypatch.setattr(members_module, "free_cores", lambda cores=cores: cores)
+        results.append(run_task(make_objects_task()))
+    assert started == [1] * 4 + [2] * 2
+    assert_same_objects(*results)
+    phases = ["warm-up, network 1"] * 2 + ["warm-up, network 2"] * 2 + ["round 1, network 1", "round 1, network 2"]
+    for each in results[1].objects:
+        assert [record.phase for record in each.history.records] == phases
+
+
+@pytest.mark.parametrize("moment", range(1, 7))
+def test_networks_of_several_objects_side_by_side_go_on_from_their_own_checkpoints(
+    two_cores, monkeypatch, tmp_path, moment
+):
+    monkeypatch.setattr(checkpoints, "LEAST_SECONDS", 0)
+    task = make_objects_task()
+
+    def stop(event):
+        if isinstance(event, EpochFinished) and event.epochs_done == moment:
+            raise KeyboardInterrupt
+
+    with RunFolder.open(tmp_path / "run", task.identity()) as folder, pytest.raises(KeyboardInterrupt):
+        run_task(task, folder, listener=stop)
+    events = []
+    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
+        resumed = run_task(task, folder, listener=events.append)
+    assert_same_objects(resumed, run_task(task))
+    # At most the epoch that each network was in is learnt again.
+    assert len({event.epochs_done for event in events if isinstance(event, EpochFinished)}) <= 6 - moment + 2
+
+
 def test_an_error_of_one_network_ends_them_all(two_cores, monkeypatch):
-    monkeypatch.setattr(Learning, "refuse_divergence", lambda self, means: 1 / 0)
+    monkeypatch.setattr(Learning, "_refuse_divergence", lambda self, course, means: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run_task(make_task(SIDE_BY_SIDE))
 
@@ -190,23 +238,33 @@ def test_an_error_of_one_network_ends_them_all(two_cores, monkeypatch):
     [(Member(0, 1, 0), "warm-up, network 2"), (Member(1, 0, 0), "round 1, network 1")],
 )
 def test_a_record_is_named_after_its_member_where_there_are_several(member, phase):
-    labelled = label_record(RECORD, member=member, settings=SEVERAL, done=10)
+    labelled = label_record(RECORD, member=member, plan=SEVERAL.plan(), done=10)
     assert (labelled.phase, labelled.epoch, labelled.loss) == (phase, 11, RECORD.loss)
-    assert label_record(RECORD, member=Member(0, 0, 0), settings=TINY, done=0) == RECORD
+    assert label_record(RECORD, member=Member(0, 0, 0), plan=TINY.plan(), done=0) == RECORD
 
 
-def test_what_a_member_leaves_behind_comes_back_to_the_bit(tmp_path):
-    learnt = make_learnt(np.random.default_rng(0).normal(size=(5, 8, 8)), selected=2)
+def test_what_a_member_leaves_behind_of_each_object_comes_back_to_the_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    learnt = make_learnt(rng.normal(size=(5, 8, 8)), selected=2), make_learnt(rng.normal(size=(5, 8, 8)))
+    # Objects stop estimating each at an epoch of its own.
+    learnt = learnt[0], replace(learnt[1], history=make_history(3))
+    weights = {"head.bias": rng.normal(size=2).astype(np.float32), "body": np.zeros((1, 2))}
     stream = BytesIO()
-    save_learnt(learnt, stream)
+    save_trained(Trained(learnt, weights), stream)
     path = tmp_path / "network.npz"
     path.write_bytes(stream.getvalue())
-    again = load_learnt(path)
-    np.testing.assert_array_equal(again.logits, learnt.logits)
-    assert again.history.records == learnt.history.records
-    assert again.history.selected_epoch == 2
-    for name in ("mean", "deviation", "observed"):
-        np.testing.assert_array_equal(getattr(again.priors, name), getattr(learnt.priors, name))
+    again = load_trained(path)
+    for own, other in zip(again.objects, learnt, strict=True):
+        np.testing.assert_array_equal(own.logits, other.logits)
+        assert own.history.records == other.history.records
+        assert own.history.selected_epoch == other.history.selected_epoch
+        for name in ("priors", "observed", "positive_share"):
+            np.testing.assert_array_equal(getattr(own.history, name), getattr(other.history, name))
+        for name in ("mean", "deviation", "observed"):
+            np.testing.assert_array_equal(getattr(own.priors, name), getattr(other.priors, name))
+    assert again.weights.keys() == weights.keys()
+    for name, values in again.weights.items():
+        np.testing.assert_array_equal(values, weights[name])
 
 
 def test_probabilities_are_averaged_not_logits(halves):
@@ -221,7 +279,7 @@ def test_the_last_network_covers_no_more_than_what_it_learnt_from(monkeypatch):
     for excess in (0.0, 3.0):
         monkeypatch.setattr(members_module, "find_excess", lambda *given, excess=excess: excess)
         result, kept = run_and_keep(make_task(SEVERAL))
-        share[excess] = result.probabilities.values.mean(), kept.model.weights[0]["head.bias"]
+        share[excess] = result.probabilities.values.mean(), kept.model.groups[0].weights[0]["head.bias"]
     assert share[3.0][0] < share[0.0][0]
     np.testing.assert_allclose(share[3.0][1], share[0.0][1] - 3, rtol=0, atol=1e-5)
 
@@ -258,52 +316,52 @@ def test_the_epoch_that_one_member_selected_is_that_of_the_run(selected, expecte
     assert join_histories([first, second]).selected_epoch == expected
 
 
-TELLING = override_from_text(SEVERAL, ["refinement.networks=3", "refinement.unseen=1"])
+TELLING = override_from_text(SEVERAL, ["rounds.networks=3", "rounds.heldout=1"])
+
+
+def make_inputs(task: Task, superpixels: SuperpixelMap) -> ObjectInputs:
+    """What a network learns a single object from."""
+    (samples,) = prepare_samples({"": task}, superpixels, (task.points,), torch.device("cpu"))
+    return ObjectInputs(task, samples, Clues(task.points, task.points), None)
 
 
 @pytest.fixture
-def clicked_halves():
-    """Twenty-one frames of a left and a right superpixel, the left one clicked on each, and a task for them."""
+def clicked_halves() -> ObjectInputs:
+    """Twenty-one frames of a left and a right superpixel, the left one clicked on each."""
     labels = np.zeros((21, 40, 48), np.int32)
     labels[:, :, 24:] = 1
     frames = np.random.default_rng(0).integers(0, 255, labels.shape).astype(np.uint8)
     points = PointSet.from_rows([(frame, 20, 5) for frame in range(21)])
     task = Task(ImageSequence.from_array(frames), points, AreaBound(0.9), TELLING, device="cpu")
-    return task, prepare_samples(task, SuperpixelMap(labels), points, torch.device("cpu"))
+    return make_inputs(task, SuperpixelMap(labels))
 
 
-def test_each_network_from_the_points_leaves_a_third_of_the_clicks_out_and_no_later_one(clicked_halves):
-    task, samples = clicked_halves
-    rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
-    learnt_from = [rounds.samples_of(Member(0, number, 0)).positive[:, 0] for number in range(3)]
+def test_each_network_from_the_points_holds_a_third_of_the_clicks_out_and_no_later_one(clicked_halves):
+    learnt_from = [samples_for(Member(0, number, 0), clicked_halves).positive[:, 0] for number in range(3)]
     # Stretches of three frames: each click is learnt from by two networks of three.
     assert learnt_from[0].tolist() == ([0] * 3 + [1] * 6) * 2 + [0] * 3
     assert sum(learnt_from).tolist() == [2] * 21
-    assert rounds.samples_of(Member(1, 0, 0)) is samples
+    assert samples_for(Member(1, 0, 0), clicked_halves) is clicked_halves.samples
 
 
-@pytest.mark.parametrize("assignment", ["refinement.unseen=0", "refinement.rounds=0"])
-def test_where_unseen_clicks_do_not_count_all_are_learnt_from(clicked_halves, assignment):
-    task, samples = clicked_halves
-    task = replace(task, settings=override_from_text(TELLING, [assignment]))
-    rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
-    assert rounds.samples_of(Member(0, 0, 0)) is samples
+@pytest.mark.parametrize("assignment", ["rounds.heldout=0", "rounds.rounds=0"])
+def test_where_held_out_clicks_do_not_count_all_are_learnt_from(clicked_halves, assignment):
+    task = replace(clicked_halves.task, settings=override_from_text(TELLING, [assignment]))
+    assert samples_for(Member(0, 0, 0), replace(clicked_halves, task=task)) is clicked_halves.samples
 
 
-def test_the_first_further_round_is_told_the_size_by_unseen_clicks_and_later_ones_are_not(clicked_halves, monkeypatch):
-    task, samples = clicked_halves
+def test_the_first_further_round_has_the_size_from_held_out_clicks_and_later_ones_have_not(clicked_halves, monkeypatch):
     told = []
 
     def spy(probabilities: torch.Tensor, samples: object, clues: Clues, *others: object) -> None:
-        told.append(clues.unseen_share)
+        told.append(clues.heldout_share)
 
     monkeypatch.setattr(members_module, "make_targets", spy)
-    rounds = Rounds(task, samples, Clues(task.points, task.points), None, ignore)
-    left = np.where(samples.labels.numpy() == 0, 3.0, -9.0)
+    left = np.where(clicked_halves.samples.labels.numpy() == 0, 3.0, -9.0)
     nothing = make_learnt(np.full(left.shape, -9.0))
-    # Two networks mark the left half and find all that they left out, the third finds and marks nothing.
-    rounds.make_targets([make_learnt(left), nothing, make_learnt(left)], from_points=True)
-    rounds.make_targets([make_learnt(left)], from_points=False)
+    # Two networks mark the left half and find all that they held out, the third finds and marks nothing.
+    make_object_targets(clicked_halves, [make_learnt(left), nothing, make_learnt(left)], from_points=True)
+    make_object_targets(clicked_halves, [make_learnt(left)], from_points=False)
     # 15 of 21 clicks are found, on frames half of which is marked; a standard error is 0.1015.
     found = 15 / 21
     error = (found * (1 - found) / 21 + 1 / (2 * 21) ** 2) ** 0.5
@@ -315,42 +373,27 @@ def test_only_the_first_further_round_is_told_on_how_many_frames_the_object_is(m
     labels[:, :, 24:] = 1
     points = PointSet.from_rows([(frame, 20, 5) for frame in range(5)])
     task = Task(ImageSequence.from_array(labels.astype(np.uint8)), points, AreaBound(0.9), TELLING, device="cpu")
-    samples = prepare_samples(task, SuperpixelMap(labels), points, torch.device("cpu"))
-    told = []
+    inputs, told = make_inputs(task, SuperpixelMap(labels)), []
     monkeypatch.setattr(members_module, "make_targets", lambda *given: told.append(given[2].taken))
-    rounds = Rounds(task, samples, Clues(points, points), None, ignore)
     there = np.arange(12)[:, np.newaxis, np.newaxis] < 6  # five clicked frames and the one after them
-    learnt = [make_learnt(np.where((samples.labels.numpy() == 0) & there, 3.0, -9.0))]
+    learnt = [make_learnt(np.where((inputs.samples.labels.numpy() == 0) & there, 3.0, -9.0))]
     for from_points in (True, False):
-        rounds.make_targets(learnt, from_points)
+        make_object_targets(inputs, learnt, from_points)
     assert told == [0.5, 1.0]
 
 
-TWO_ROUNDS = override_from_text(SEVERAL, ["refinement.round_networks=1", "refinement.rounds=2"])
+TWO_ROUNDS = override_from_text(SEVERAL, ["rounds.round_networks=1", "rounds.rounds=2"])
 
 
 def test_masks_are_made_of_the_mean_of_all_further_rounds(monkeypatch):
     seen = []
-    real = run_module.stages.enlarge_maps
+    real = group_module.stages.enlarge_maps
     monkeypatch.setattr(
-        run_module.stages, "enlarge_maps", lambda members, *rest: seen.append(members) or real(members, *rest)
+        group_module.stages, "enlarge_maps", lambda members, *rest: seen.append(members) or real(members, *rest)
     )
     result, previous = run_and_keep(make_task(TWO_ROUNDS))
     assert [record.phase for record in result.history.records][-2:] == ["round 1", "round 2"]
-    assert len(seen[0]) == len(previous.model.weights) == len(previous.logits) == 2
+    (group,) = previous.groups
+    assert len(seen[0]) == len(group.model.weights) == len(group.logits) == 2
     assert not np.array_equal(*seen[0])
     assert [member.name for member in kept_of(make_task(TWO_ROUNDS))] == ["network-1-0", "network-2-0"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "absent", "rounds"),
-    [([0, 2, 4], (), 1), ([0, 1], (), 1), ([0, 4], (), 2), ([0, 4], (2,), 1), ([3, 3, 3], (), 2)],
-)
-def test_there_are_more_rounds_where_most_frames_between_clicks_have_none(rows, absent, rounds):
-    settings = override_from_text(SEVERAL, ["refinement.sparse_rounds=2"])
-    points = PointSet.from_rows([(frame, 1, 1 + place) for place, frame in enumerate(rows)], absent)
-    suited = suit_clicks(settings, points, 5)
-    assert suited == override_from_text(settings, [f"refinement.rounds={rounds}"])
-    assert suit_clicks(suited, points, 5) == suited
-    alone = override_from_text(settings, ["refinement.rounds=0"])
-    assert suit_clicks(alone, points, 5) == alone

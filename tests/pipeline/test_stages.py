@@ -7,22 +7,44 @@ import pytest
 import torch
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap
+from fewpoint.core.settings import override, override_from_text
+from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Targets
-from fewpoint.pipeline.config import override, override_from_text
+from fewpoint.pipeline.group import _prepare
 from fewpoint.pipeline.stages import (
-    choose_masks,
+    Smoother,
+    build_smoothers,
+    choose_labels,
     choose_side,
     enlarge_maps,
-    prepare_joint_samples,
+    load_weights,
     prepare_learning,
     prepare_samples,
-    prepare_smoother,
     take_weights,
 )
 from fewpoint.pipeline.task import Task
-from pipeline.tiny_runs import TINY, make_task
+from tiny_runs import TINY, TINY_PAPER, make_task
 
 CPU = torch.device("cpu")
+
+
+def choose_masks(
+    task: Task, superpixels: SuperpixelMap, maps: ProbabilityMaps, smoother: Smoother | None = None
+) -> np.ndarray:
+    """The masks of a single object; a label of 1 is its own."""
+    labels, ties = choose_labels({"": task}, superpixels, (maps,), (smoother,))
+    assert (labels.dtype, labels.max() <= 1, ties) == (np.uint8, True, 0)
+    return labels == 1
+
+
+def build_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother:
+    return build_smoothers({"": task}, superpixels, (carried,))[0]
+
+
+def whole_frames(task: Task) -> tuple[SampleSet, ...]:
+    """The samples of a single object on frames of one superpixel."""
+    superpixels = SuperpixelMap(np.zeros(task.sequence.shape[:3], np.int32))
+    return prepare_samples({"": task}, superpixels, (task.points,), CPU)
 
 
 def make_bands(n_frames: int = 5) -> tuple[SuperpixelMap, ImageSequence]:
@@ -34,12 +56,10 @@ def make_bands(n_frames: int = 5) -> tuple[SuperpixelMap, ImageSequence]:
 def masks_for(probabilities: list[list[float]], points: PointSet, *assignments: str) -> np.ndarray:
     """Which bands the masks hold, (T, 3), for a probability a band."""
     superpixels, sequence = make_bands(len(probabilities))
-    settings = override_from_text(TINY, list(assignments))
+    settings = override_from_text(TINY_PAPER, list(assignments))
     task = Task(sequence, points, AreaBound(0.5), settings, device="cpu")
     maps = np.repeat(np.array(probabilities, np.float16), 4, axis=1)[:, np.newaxis].repeat(12, axis=1)
-    masks = choose_masks(task, superpixels, ProbabilityMaps(maps))
-    assert masks.dtype == bool
-    return masks[:, 0, ::4]
+    return choose_masks(task, superpixels, ProbabilityMaps(maps))[:, 0, ::4]
 
 
 def test_without_tracking_superpixels_at_one_half_or_above_are_chosen():
@@ -83,13 +103,16 @@ def make_halves(right: int, *assignments: str) -> tuple[Task, SuperpixelMap]:
 
 def test_nothing_is_evened_out_unless_the_settings_say_so():
     task, superpixels = make_halves(200, "diffusion.enabled=false")
-    assert prepare_smoother(task, superpixels, task.points) is None
+    inputs = _prepare({"": task}, superpixels, CPU)[""]
+    assert (inputs.smoother, inputs.clues.even_out, inputs.clues.correct) == (None, None, None)
+    evened = replace(task, settings=override(task.settings, "diffusion.enabled", "true"))
+    assert _prepare({"": evened}, superpixels, CPU)[""].smoother is not None
 
 
 def test_targets_are_evened_out_region_by_region_whatever_the_number_of_a_frame():
     # A weak pull lets the click fill all that looks like it, on both frames, and nothing else.
     task, superpixels = make_halves(200, "diffusion.pull=0.01", "diffusion.through_time=100", "diffusion.seed=1000")
-    smoother = prepare_smoother(task, superpixels, task.points)
+    smoother = build_smoother(task, superpixels, task.points)
     evened = smoother.even_out(np.full((2, 3), 0.1, np.float32))
     assert (evened.shape, evened.dtype) == ((2, 3), np.float32)
     assert (evened[0, 0], *evened[1, :2]) == pytest.approx((1, 1, 1), abs=0.05)
@@ -101,40 +124,38 @@ def test_masks_are_those_of_probabilities_evened_out_with_the_last_pull():
     maps = np.full((2, 12, 12), 0.7, np.float16)
     maps[1, :, :4] = 0.4  # looks like the 0.7 around it
     maps[:, :, 8:] = 0.3
-    task, superpixels = make_halves(200, "tracking.enabled=false", "diffusion.blur=0")
-    smoother = prepare_smoother(task, superpixels, task.points)
+    task, superpixels = make_halves(200, "diffusion.blur=0")
+    smoother = build_smoother(task, superpixels, task.points)
     plain = choose_masks(task, superpixels, ProbabilityMaps(maps))
     evened = choose_masks(task, superpixels, ProbabilityMaps(maps), smoother)
     assert plain[:, 0, ::4].tolist() == [[True, True, False], [False, True, False]]
     assert evened[:, 0, ::4].tolist() == [[True, True, False], [True, True, False]]
     own = ["diffusion.last_pull=1000", "diffusion.through_time=0", "diffusion.blur=0"]
-    kept, _ = make_halves(200, "tracking.enabled=false", *own)
-    held = prepare_smoother(kept, superpixels, kept.points)
+    kept, _ = make_halves(200, *own)
+    held = build_smoother(kept, superpixels, kept.points)
     np.testing.assert_array_equal(choose_masks(kept, superpixels, ProbabilityMaps(maps), held), plain)
 
 
 def test_carried_points_are_seeds_of_the_evening_out_but_only_clicks_are_sure_of_their_place():
-    task, superpixels = make_halves(200, "tracking.enabled=false")
+    task, superpixels = make_halves(200)
     carried = PointSet.from_rows([(0, 3, 3), (1, 3, 10)])
-    assert prepare_smoother(task, superpixels, carried).seeds.tolist() == [0, 4]
+    assert build_smoother(task, superpixels, carried).seeds.tolist() == [0, 4]
     nothing = ProbabilityMaps(np.zeros((2, 12, 12), np.float16))
-    weak, _ = make_halves(200, "tracking.enabled=false", "diffusion.seed=0", "diffusion.through_time=0")
-    masks = choose_masks(weak, superpixels, nothing, prepare_smoother(weak, superpixels, carried))
+    weak, _ = make_halves(200, "diffusion.seed=0", "diffusion.through_time=0")
+    masks = choose_masks(weak, superpixels, nothing, build_smoother(weak, superpixels, carried))
     assert masks[:, 0, ::4].tolist() == [[True, True, False], [False, False, False]]
 
 
 @pytest.mark.parametrize(("head_prior", "expected"), [("0", 0.125), ("0.01", 0.01)])
 def test_the_head_starts_at_half_the_bound_or_where_it_is_told(head_prior, expected):
     task = make_task(override(TINY, "network.head_prior", head_prior))
-    superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
-    learning = prepare_learning(task, prepare_samples(task, superpixels, task.points, CPU), 0)
+    learning = prepare_learning({"": task}, whole_frames(task), 0)
     assert torch.sigmoid(learning.trainer.network.head.bias).item() == pytest.approx(expected)
 
 
 def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
     task = make_task(absent=(1, 4))
-    superpixels = SuperpixelMap(np.zeros((5, 40, 48), np.int32))
-    samples = prepare_samples(task, superpixels, task.points, CPU)
+    (samples,) = whole_frames(task)
     logits = np.zeros((5, *samples.size.padded), np.float16)
     maps = enlarge_maps([logits + 1, logits - 1], samples, surest=0.0).values
     assert (maps.shape, maps.dtype) == ((5, 40, 48), np.float16)
@@ -146,7 +167,7 @@ def test_maps_have_the_inputs_size_and_are_zero_on_absent_frames():
 @pytest.mark.parametrize(("surest", "expected"), [(0.0, 0.5), (0.5, 0.6155), (1.0, 0.7311)])
 def test_maps_go_from_the_mean_of_the_members_to_the_surest(surest, expected):
     task = make_task()
-    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
+    (samples,) = whole_frames(task)
     logits = np.zeros((5, *samples.size.padded), np.float16)
     maps = enlarge_maps([logits + 1, logits - 1], samples, surest).values  # probabilities 0.7311 and 0.2689
     np.testing.assert_allclose(maps, expected, atol=1e-3)
@@ -156,10 +177,10 @@ def test_maps_go_from_the_mean_of_the_members_to_the_surest(surest, expected):
 
 def test_the_seed_decides_the_first_weights():
     task = make_task()
-    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
+    tasks, samples = {"": task}, whole_frames(task)
 
     def head(seed: int) -> torch.Tensor:
-        return prepare_learning(task, samples, seed).trainer.network.head.weight
+        return prepare_learning(tasks, samples, seed).trainer.network.head.weight
 
     assert torch.equal(head(3), head(3))
     assert not torch.equal(head(3), head(4))
@@ -174,9 +195,9 @@ def test_a_superpixel_under_a_negative_is_never_in_the_mask_unless_it_was_clicke
 
 
 def test_negatives_are_held_at_zero_when_probabilities_are_evened_out():
-    task, superpixels = make_halves(200, "tracking.enabled=false", "diffusion.pull=0.01")
+    task, superpixels = make_halves(200, "diffusion.pull=0.01")
     task = replace(task, points=PointSet.from_rows([(0, 3, 10)], negatives=[(0, 3, 3)]))
-    smoother = prepare_smoother(task, superpixels, task.points)
+    smoother = build_smoother(task, superpixels, task.points)
     assert (smoother.seeds.tolist(), smoother.refused.tolist()) == ([1], [0])
     evened = smoother.even_out(np.full((2, 3), 0.6, np.float32))
     assert evened[0, 0] < 0.1
@@ -185,9 +206,9 @@ def test_negatives_are_held_at_zero_when_probabilities_are_evened_out():
 
 def test_a_network_starts_from_the_weights_it_is_given():
     task = make_task()
-    samples = prepare_samples(task, SuperpixelMap(np.zeros((5, 40, 48), np.int32)), task.points, CPU)
-    weights = take_weights(prepare_learning(task, samples, 3).trainer.network)
-    started = take_weights(prepare_learning(task, samples, 4, start=weights).trainer.network)
+    tasks, samples = {"": task}, whole_frames(task)
+    weights = take_weights(prepare_learning(tasks, samples, 3).trainer.network)
+    started = take_weights(prepare_learning(tasks, samples, 4, start=weights).trainer.network)
     assert started.keys() == weights.keys()
     for name, values in started.items():
         np.testing.assert_array_equal(values, weights[name])
@@ -205,19 +226,30 @@ def test_large_objects_are_worked_on_at_three_quarters_of_the_size_at_least(radi
 
 def test_the_smallest_of_several_objects_decides_the_working_size():
     task = make_task(override_from_text(TINY, ["training.max_side=40", "training.radius=12"]))
-    tasks = tuple(replace(task, bound=AreaBound(bound)) for bound in (0.4, 0.02))
+    tasks = {name: replace(task, bound=AreaBound(bound)) for name, bound in (("large", 0.4), ("small", 0.02))}
     superpixels = SuperpixelMap(np.zeros(task.sequence.shape[:3], np.int32))
-    for order in (tasks, tasks[::-1]):
-        samples = prepare_joint_samples(order, superpixels, (task.points, task.points), CPU)
+    for order in (tasks, dict(reversed(tasks.items()))):
+        samples = prepare_samples(order, superpixels, (task.points, task.points), CPU)
         assert max(samples[0].size.reduced) == 40
 
 
 def test_batches_are_divided_only_for_a_single_network_that_learns_from_targets():
     task = make_task(override_from_text(TINY, ["training.parts=2"]))
-    superpixels = SuperpixelMap(np.zeros(task.sequence.shape[:3], np.int32))
-    samples = prepare_samples(task, superpixels, task.points, CPU)
-    targets = Targets(torch.full(samples.labels.shape, 0.5), torch.ones(samples.labels.shape))
-    several = replace(task, settings=override(task.settings, "refinement.round_networks", 2))
-    assert prepare_learning(task, samples, 0).trainer.recipe.training.parts == 1
-    assert prepare_learning(task, samples, 0, targets).trainer.recipe.training.parts == 2
-    assert prepare_learning(several, samples, 0, targets).trainer.recipe.training.parts == 1
+    samples = whole_frames(task)
+    shape = samples[0].labels.shape
+    targets = (Targets(torch.full(shape, 0.5), torch.ones(shape)),)
+    several = replace(task, settings=override(task.settings, "rounds.round_networks", 2))
+    assert prepare_learning({"": task}, samples, 0).trainer.recipe.training.parts == 1
+    assert prepare_learning({"": task}, samples, 0, targets).trainer.recipe.training.parts == 2
+    assert prepare_learning({"": several}, samples, 0, targets).trainer.recipe.training.parts == 1
+
+
+def test_weights_that_are_not_a_number_leave_the_network_its_own():
+    task = make_task()
+    samples = whole_frames(task)
+    network = prepare_learning({"": task}, samples, 3).trainer.network
+    given, own = take_weights(prepare_learning({"": task}, samples, 4).trainer.network), take_weights(network)
+    load_weights(network, {**given, "head.bias": np.full_like(given["head.bias"], np.nan)})
+    taken = take_weights(network)
+    np.testing.assert_array_equal(taken["head.bias"], own["head.bias"])
+    np.testing.assert_array_equal(taken["head.weight"], given["head.weight"])

@@ -10,18 +10,17 @@ from fewpoint.evaluation.phantom import make_objects, make_phantom
 from fewpoint.io.formats import Outputs
 from fewpoint.io.images import read_sequence
 from fewpoint.io.runs import RunFolder, load_result
-from fewpoint.pipeline.config import Settings
-from fewpoint.pipeline.run import run_task
+from fewpoint.methods.registry import OwnSettings
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_task
 from fewpoint.superpixels.diffusion import DiffusionSettings
-from synthetic import TINY
+from tiny_runs import TINY, TINY_PAPER
 from videos import save_video
 
 QUIET = Outputs(report=False)
 SMOOTH = replace(
     TINY,
     diffusion=DiffusionSettings(enabled=True),
-    tracking=replace(TINY.tracking, enabled=False),
     clicks=replace(TINY.clicks, focus=2.0, carry=1),
 )
 
@@ -35,8 +34,8 @@ def run_twice(task: Task, folder, monkeypatch) -> tuple:
         return plain, run_task(task, run)
 
 
-@pytest.mark.parametrize("settings", [TINY, SMOOTH])
-def test_masks_and_probabilities_of_a_streamed_video_are_those_in_memory(tmp_path, monkeypatch, settings: Settings):
+@pytest.mark.parametrize("settings", [TINY_PAPER, SMOOTH], ids=["paper", "default"])
+def test_masks_and_probabilities_of_a_streamed_video_are_those_in_memory(tmp_path, monkeypatch, settings: OwnSettings):
     phantom = make_phantom(n_frames=6, size=(48, 64), channels=3)
     sequence = read_sequence(save_video(tmp_path / "video.mkv", phantom.sequence.frames))
     task = Task(sequence, phantom.points, AreaBound(0.25), settings, device="cpu", outputs=QUIET)

@@ -7,9 +7,9 @@ import pytest
 
 from fewpoint import __version__
 from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.core.settings import override
 from fewpoint.errors import InputError
-from fewpoint.pipeline.config import override
-from pipeline.tiny_runs import TINY, make_task
+from tiny_runs import TINY, TINY_PAPER, make_task
 
 
 def test_the_identity_is_the_same_for_the_same_task_on_any_device():
@@ -42,3 +42,10 @@ def test_where_a_bound_comes_from_is_no_part_of_the_identity():
 def test_points_outside_the_sequence_are_refused():
     with pytest.raises(InputError, match="frames 0 to 4"):
         replace(make_task(), points=PointSet.from_rows([(5, 1, 1)]))
+
+
+@pytest.mark.parametrize("settings", [TINY, TINY_PAPER])
+def test_the_method_of_a_task_is_that_of_its_settings_unless_it_is_named(settings):
+    assert make_task(settings).identity().method == settings.method
+    other = replace(make_task(), settings=None, method="half-disc")
+    assert (other.identity().method, other.uses_pipeline, other.settings_table()) == ("half-disc", False, {})

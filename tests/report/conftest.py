@@ -14,7 +14,7 @@ from fewpoint.core import (
     PriorEstimate,
     PriorHistory,
     ProbabilityMaps,
-    Segmentation,
+    Result,
 )
 
 PHASES = ("warm-up", "estimation", "final")
@@ -36,7 +36,7 @@ def make_history(n_epochs: int, n_frames: int, **values: float | str) -> PriorHi
     return PriorHistory(records, *shares, selected_epoch=n_epochs // 2)
 
 
-def make_segmentation(sequence: ImageSequence, history: PriorHistory | None = None) -> Segmentation:
+def make_segmentation(sequence: ImageSequence, history: PriorHistory | None = None) -> Result:
     """A rectangle on every frame but the last, which shows nothing."""
     n_frames, height, width, _ = sequence.shape
     masks = np.zeros((n_frames, height, width), bool)
@@ -45,7 +45,7 @@ def make_segmentation(sequence: ImageSequence, history: PriorHistory | None = No
     estimate = PriorEstimate(priors, 0.1 * priors, priors)
     probabilities = ProbabilityMaps(np.where(masks, 0.9, 0.1).astype(np.float32))
     history = PriorHistory.empty(n_frames) if history is None else history
-    return Segmentation(masks, probabilities, estimate, history, AreaBound(0.2), sequence.names)
+    return Result.single(masks, probabilities, estimate, history, AreaBound(0.2), sequence.names)
 
 
 def make_points(sequence: ImageSequence) -> PointSet:
@@ -54,7 +54,7 @@ def make_points(sequence: ImageSequence) -> PointSet:
 
 
 @pytest.fixture
-def result() -> Callable[..., tuple[ImageSequence, PointSet, Segmentation]]:
+def result() -> Callable[..., tuple[ImageSequence, PointSet, Result]]:
     """A function: (n_frames, size, channels, n_epochs) to a sequence, its clicks and its segmentation."""
 
     def build(n_frames=5, size=(40, 48), channels=1, n_epochs=0):

@@ -18,6 +18,7 @@ from fewpoint.report import (
 )
 from fewpoint.report.figures import choose_epochs
 from fewpoint.report.svg import INK
+from results import change
 
 RULE = StoppingRule(variance=0.007, window=10, minimum=3)
 
@@ -69,7 +70,7 @@ def test_unknown_values_leave_gaps(result, history):
     _, points, segmentation = result(5)
     unknown = dict.fromkeys(("loss", "negative_variance", "ascent_share", "largest_positive_share"), float("nan"))
     segmentation.priors.deviation[:] = np.nan
-    empty = replace(segmentation, history=history(9, 5, **unknown, positive_risk=float("inf")))
+    empty = change(segmentation, history=history(9, 5, **unknown, positive_risk=float("inf")))
     assert all("nan" not in svg.lower() for svg in draw_all(points, empty).values())
 
 

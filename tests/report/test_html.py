@@ -13,6 +13,7 @@ from fewpoint.report import ReportContent, StoppingRule, render_report
 from fewpoint.report.health import WORDS, measure_health
 from fewpoint.report.html import list_health, summarise
 from fewpoint.report.tiles import set_scene
+from results import change
 
 SECTIONS = ("summary", "montage", "frames", "training", "timings", "settings")
 ESTIMATION = ("priors", "stopping")
@@ -99,9 +100,9 @@ def test_every_section_is_there_and_every_element_closed(content, shape):
 def test_curves_of_the_priors_are_there_only_where_some_were_estimated(content, history):
     base = content(n_epochs=6)
     assert set(ESTIMATION) <= set(Outline(render_report(base)).values("id"))
-    second = replace(base.segmentation, history=history(6, 5, phase="estimation, network 2"))
+    second = change(base.segmentation, history=history(6, 5, phase="estimation, network 2"))
     assert set(ESTIMATION) <= set(Outline(render_report(showing(base, segmentation=second))).values("id"))
-    warm = replace(base.segmentation, history=history(6, 5, phase="warm-up"))
+    warm = change(base.segmentation, history=history(6, 5, phase="warm-up"))
     page = Outline(render_report(showing(base, segmentation=warm)))
     assert not set(ESTIMATION) & set(page.values("id"))
     assert not {f"#{name}" for name in ESTIMATION} & set(page.values("href"))
@@ -139,7 +140,7 @@ def test_without_training_the_page_says_so(content):
 
 def test_a_result_without_any_mask_is_told(content):
     base = content()
-    segmentation = replace(base.segmentation, masks=np.zeros_like(base.segmentation.masks))
+    segmentation = change(base.segmentation, masks=np.zeros_like(base.segmentation.masks))
     assert "on none of the 5 frames" in render_report(showing(base, segmentation=segmentation))
 
 
@@ -160,7 +161,7 @@ def test_unknown_values_are_shown_as_dashes(content, history):
     base = content()
     base.segmentation.priors.mean[:] = np.nan
     past = history(9, 5, loss=float("nan"), negative_variance=float("nan"))
-    outline = Outline(render_report(showing(base, segmentation=replace(base.segmentation, history=past))))
+    outline = Outline(render_report(showing(base, segmentation=change(base.segmentation, history=past))))
     assert "–" in outline.text and "nan" not in outline.text
 
 

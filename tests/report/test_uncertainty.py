@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Segmentation
+from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Result
 from fewpoint.report import rank_frames
 
 
@@ -13,7 +13,7 @@ def build(probabilities, masks, priors):
     names = tuple(f"f{frame}" for frame in range(len(masks)))
     estimate = PriorEstimate(priors, 0 * priors, priors)
     history = PriorHistory.empty(len(masks))
-    return Segmentation(masks, ProbabilityMaps(probabilities), estimate, history, AreaBound(0.5), names)
+    return Result.single(masks, ProbabilityMaps(probabilities), estimate, history, AreaBound(0.5), names)
 
 
 def test_hand_computed():

@@ -1,10 +1,12 @@
 """The optimum against enumeration, against another solver, and by hand."""
 
+import sys
 from itertools import product
 
 import numpy as np
 import pytest
 
+from fewpoint.errors import InputError
 from fewpoint.tracking.graph import FlowGraph, Scene, build_graph
 from fewpoint.tracking.min_cost_flow import FlowError, solve
 from fewpoint.tracking.paths import decompose_flow
@@ -164,3 +166,9 @@ def test_costs_beyond_the_solvers_integers_are_an_error_that_names_the_status():
     graph = FlowGraph(np.array([0]), one_arc, one_arc, np.array([-4e12]), np.array([], np.int64), n_nodes=2)
     with pytest.raises(FlowError, match="BAD_COST_RANGE"):
         solve(graph)
+
+
+def test_without_the_solver_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.graph.python.min_cost_flow", None)
+    with pytest.raises(InputError, match=r"the preset paper .* needs ortools, .*: pip install 'fewpoint\[tracking\]'$"):
+        solve(build_graph(chain([0.9, 0.9], [0]), 0.5, "forward"))

@@ -4,7 +4,7 @@ It can be taken up again after any epoch.
 """
 
 from fewpoint.learning import checkpoints
-from fewpoint.pipeline import run
+from fewpoint.runs import runner as run
 from fewpoint.web import worker
 
 if __name__ == "__main__":

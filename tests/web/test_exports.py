@@ -9,16 +9,16 @@ import pytest
 
 from fewpoint.core import (
     AreaBound,
-    ObjectLabel,
     PriorEstimate,
     PriorHistory,
     ProbabilityMaps,
-    Segmentation,
+    Result,
 )
+from fewpoint.core.job import FILM
 from fewpoint.core.project import NamedObject
-from fewpoint.io.formats import FILES, FILM, FILM_FILE
+from fewpoint.io.formats import FILES, FILM_FILE
 from fewpoint.io.masks import read_masks
-from fewpoint.pipeline.exports import join_results
+from fewpoint.runs.exports import join_objects
 from fewpoint.web.exporting import LABELS, ExportOrder, draw, find_export, write_export
 from fewpoint.web.faults import MissingError
 from web.visits import do
@@ -46,9 +46,7 @@ def test_masks_are_written_in_every_format(shared_client, shared_root, drawn, na
     folder = shared_root / "frames.fewpoint.runs"
     out = folder / "exports" / f"run-{run}-{name}"
     version = shared_client.get(f"/api/projects/{project}").json()["version"]
-    order = ExportOrder(
-        str(shared_root / "frames.fewpoint"), version, (0,), str(folder / str(run)), name, False, str(out)
-    )
+    order = ExportOrder(str(shared_root / "frames.fewpoint"), version, run, name, False, str(out))
     files = write_export(order)
     expected = FILM_FILE if name == FILM else FILES[name]
     assert files and all(file.startswith(expected) for file in files)
@@ -92,25 +90,25 @@ def test_nothing_but_exports_can_be_downloaded(shared_client, drawn, name):
         assert shared_client.get(f"/api/projects/{project}/exports/{quote(name, safe='')}").status_code == 404
 
 
-def make_part(likely: list[float], mask: list[bool]) -> Segmentation:
+def make_part(likely: list[float], mask: list[bool]) -> Result:
     """One frame of a few pixels."""
     maps = ProbabilityMaps(np.array([[likely]], np.float32))
     priors = PriorEstimate(np.array([0.1]), np.array([0.0]), np.array([0.1]))
-    return Segmentation(np.array([[mask]]), maps, priors, PriorHistory.empty(1), AreaBound(0.5), ("0",))
+    return Result.single(np.array([[mask]]), maps, priors, PriorHistory.empty(1), AreaBound(0.5), ("0",))
 
 
 def test_of_several_objects_the_likeliest_gets_a_pixel_and_the_first_of_equals():
     first = make_part([0.9, 0.6, 0.7, 0.9], [True, True, True, False])
     second = make_part([0.1, 0.8, 0.7, 0.2], [False, True, True, True])
-    labels = join_results((ObjectLabel("a"), ObjectLabel("b")), (first, second)).labels
-    assert labels.values.tolist() == [[[1, 2, 1, 2]]]
+    (a, b), _ = join_objects((first.only, second.only))
+    assert (a.masks + 2 * b.masks).tolist() == [[[1, 2, 1, 2]]]
 
 
 def test_what_a_person_drew_beats_what_another_network_thinks():
     drawn = draw(make_part([0.1, 0.1], [False, False]), NamedObject(0, "a", "#000000", brushed={0: ((0, 1),)}))
     other = make_part([0.99, 0.99], [True, True])
-    labels = join_results((ObjectLabel("a"), ObjectLabel("b")), (drawn, other)).labels
-    assert labels.values.tolist() == [[[1, 2]]]
+    (a, b), _ = join_objects((drawn.only, other.only))
+    assert (a.masks + 2 * b.masks).tolist() == [[[1, 2]]]
 
 
 def test_the_brushed_frame_of_an_export_is_what_was_drawn_and_others_are_the_runs(shared_client, drawn):

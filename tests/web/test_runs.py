@@ -12,10 +12,12 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from fewpoint.cli.main import run as run_command
+from fewpoint.core.job import Job
 from fewpoint.core.run_lengths import decode_mask
 from fewpoint.errors import OutputError
+from fewpoint.io.jobs import write_job
 from fewpoint.io.masks import read_masks
-from fewpoint.io.projects import read_project
+from fewpoint.io.projects import RunRecord, read_project
 from fewpoint.web import queueing
 from fewpoint.web.queueing import explain_death
 from fewpoint.web.server import create_app
@@ -31,7 +33,7 @@ from web.visits import (
     watch,
 )
 
-LONG = ("phases.warmup_epochs=4000",)
+LONG = (("warmup.epochs", 4000),)
 
 
 def mask_of(client, project, run, frame, name="object") -> np.ndarray:
@@ -43,16 +45,16 @@ def test_a_run_tells_phases_epochs_priors_and_previews_while_it_goes(finished):
     _, _, told = finished
     runs = [event["run"] for event in told if event["kind"] == "run"]
     phases = [run["phase"] for run in runs]
-    assert "starting" in phases and "warm-up" in phases and "estimation" in phases
+    assert "starting" in phases and "warm-up" in phases and "round 1" in phases
     assert [run["epoch"] for run in runs] == sorted(run["epoch"] for run in runs)
     assert any(run["seconds_left"] is not None for run in runs)
-    assert any(run["priors"] is not None and len(run["priors"]) == 6 for run in runs)
+    assert any(run["priors"] is not None and len(run["priors"]["object"]) == 6 for run in runs)
     assert any(event["kind"] == "preview" for event in told)
 
 
 def test_masks_are_those_of_the_command_line_to_the_bit(shared_client, shared_root, finished, tmp_path, monkeypatch):
     project, run, _ = finished
-    monkeypatch.setattr("fewpoint.pipeline.run.write_report", lambda *given: None)
+    monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
     options = ["--out", str(tmp_path / "out"), "--config", str(shared_root / "tiny.toml"), "--device", "cpu"]
     assert run_command(["segment", str(shared_root / "frames.fewpoint"), *options]) == 0
     masks = read_masks(tmp_path / "out")
@@ -216,4 +218,52 @@ def test_a_process_that_dies_without_a_word_is_explained(tmp_path):
 def test_the_files_of_a_run_lie_beside_the_project(shared_root, finished):
     _, run, _ = finished
     folder = Path(shared_root / "frames.fewpoint.runs" / str(run))
-    assert (folder / "object-0" / "manifest.json").exists() and (folder / "order.json").exists()
+    assert (folder / "result" / "manifest.json").exists() and (folder / "job.json").exists()
+
+
+def test_an_interrupted_run_of_an_earlier_version_is_refused_in_one_line(client, root):
+    project = open_frames(client)["id"]
+    click_everywhere(client, project)
+    session = client.app.state.fewpoint.workspace.find(project)
+    session.log.record_run(RunRecord(1, session.log.history.version, (0,), "interrupted"))
+    folder = root / "frames.fewpoint.runs" / "1"
+    folder.mkdir(parents=True)
+    (folder / "order.json").write_text("{}", encoding="utf-8")
+    answer = client.post(f"/api/projects/{project}/runs/1/resume")
+    assert answer.status_code == 422 and "begun by an earlier version" in answer.json()["detail"]
+
+
+def test_two_objects_cannot_share_a_pixel(client):
+    project = open_frames(client)["id"]
+    do(client, project, "add_object", name="b")
+    for name in ("object", "b"):
+        do(client, project, "add_point", object=name, frame=0, y=20, x=20)
+    answer = client.post(f"/api/projects/{project}/runs", json={})
+    assert answer.status_code == 422 and "frame 0, y 20, x 20 is a duplicate" in answer.json()["detail"]
+
+
+def test_one_of_several_objects_that_was_renamed_since_a_run_cannot_be_refined_by_it(client, root):
+    project = open_frames(client)["id"]
+    click_everywhere(client, project)
+    do(client, project, "add_object", name="b")
+    do(client, project, "add_point", object="b", frame=0, y=1, x=1)
+    session = client.app.state.fewpoint.workspace.find(project)
+    numbers = tuple(each.id for each in session.project.objects)
+    session.log.record_run(RunRecord(1, session.log.history.version, numbers, "finished", best=True))
+    (root / "frames.fewpoint.runs" / "1" / "result").mkdir(parents=True)
+    (root / "frames.fewpoint.runs" / "1" / "result" / "model.npz").touch()
+    do(client, project, "rename_object", object="b", name="c")
+    answer = client.post(f"/api/projects/{project}/runs", json={"refine": True})
+    assert answer.status_code == 422 and "c was called b in run 1" in answer.json()["detail"]
+
+
+def test_a_job_that_names_files_of_its_own_is_not_taken_up(client, root):
+    project = open_frames(client)["id"]
+    click_everywhere(client, project)
+    session = client.app.state.fewpoint.workspace.find(project)
+    session.log.record_run(RunRecord(1, session.log.history.version, (0,), "interrupted"))
+    folder = root / "frames.fewpoint.runs" / "1"
+    folder.mkdir(parents=True)
+    write_job(Job(input="/etc", points="/etc/passwd"), folder / "job.json")
+    answer = client.post(f"/api/projects/{project}/runs/1/resume")
+    assert answer.status_code == 422 and "does not say what it was to do" in answer.json()["detail"]

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import uvicorn
 
+from fewpoint.core.job import Changes, Job
 from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.io.jobs import read_changes
 from fewpoint.web.places import Root
 from fewpoint.web.server import Options
 from fewpoint.web.serving import configure
-from synthetic import TINY, save_phantom, save_settings
+from synthetic import save_phantom, save_settings
+from tiny_runs import TINY
 
 ADDRESS = "http://127.0.0.1:8760"
 QUICK_WORKER = (sys.executable, str(Path(__file__).with_name("quick_worker.py")))
@@ -27,9 +30,9 @@ def make_root(folder: Path) -> Path:
     return folder
 
 
-def make_options(root: Path, **others) -> Options:
-    given = {"device": "cpu", "config": str(root / "tiny.toml"), "store": root.parent / "kept", **others}
-    return Options(Root.of(root), **given)
+def make_options(root: Path, changes: Changes = (), **others) -> Options:
+    job = Job(device="cpu", changes=(*read_changes(root / "tiny.toml"), *changes))
+    return Options(Root.of(root), job=job, store=root.parent / "kept", **others)
 
 
 def open_frames(client) -> dict:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from fewpoint import __version__
-from fewpoint.batch.items import Defaults, Item, build_item, read_task
-from fewpoint.batch.manifest import Row
+from fewpoint.core.job import Job
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.formats import FILES, FILM_FILE
+from fewpoint.io.rows import Row, build_job
 from fewpoint.io.runs import RunIdentity
+from fewpoint.methods.resolve import resolve_settings, settle_preset
+from fewpoint.runs.jobs import read_job
 
 MOST_READERS = 4
 
@@ -23,14 +25,26 @@ Told = Callable[[int, int], None]  # rows checked, of all
 
 
 @dataclass(frozen=True)
-class CheckedItem:
-    """An item whose files were read once.
+class Defaults:
+    """What holds for every row that does not say otherwise.
 
-    key: hash of the item and of its files' sizes and times: where it is the same, they need not be read again.
+    job: what it says of preset, settings, device, outputs and start. kind: the kind of device that items will be
+    computed on, which the preset auto depends on.
+    """
+
+    job: Job = Job()
+    kind: str = "cpu"
+
+
+@dataclass(frozen=True)
+class CheckedItem:
+    """The job of a row whose files were read once.
+
+    key: hash of the job and of its files' sizes and times: if it is the same, they need not be read again.
     identity: of its run. results: files that its run folder must hold to be finished.
     """
 
-    item: Item
+    job: Job
     key: str
     identity: RunIdentity
     results: tuple[str, ...]
@@ -38,7 +52,7 @@ class CheckedItem:
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that cannot be run. name: empty where it has none."""
+    """A row that cannot be run. name: empty if it has none."""
 
     place: str
     name: str
@@ -58,7 +72,7 @@ def check_rows(rows: Iterable[Row], defaults: Defaults, known: dict[str, Any], t
     rows, items, bad = tuple(rows), {}, {}
     for index, row in enumerate(rows):
         try:
-            items[index] = build_item(row, defaults)
+            items[index] = choose_job(row, defaults)
         except FewpointError as error:
             bad[index] = BadRow(row.place, row.values.get("name", ""), str(error))
     for index, reason in _find_namesakes(items, rows).items():
@@ -75,20 +89,30 @@ def check_rows(rows: Iterable[Row], defaults: Defaults, known: dict[str, Any], t
     return Checked(tuple(checked.values()), tuple(bad[index] for index in sorted(bad)))
 
 
+def choose_job(row: Row, defaults: Defaults) -> Job:
+    """The job of a row, the same on whatever machine it runs; SettingsError for settings that make no sense."""
+    job = settle_preset(build_job(row, defaults.job), defaults.kind)
+    resolve_settings(job)
+    return job
+
+
 def write_checks(items: Iterable[CheckedItem], path: Path) -> None:
     """Keep what was found, so that the next start reads only what has changed."""
-    write_json(path, {each.item.name: {**asdict(each), "item": None} for each in items})
+    write_json(
+        path,
+        {each.job.name: {**asdict(each), "job": None} for each in items},
+    )
 
 
 def read_checks(path: Path) -> dict[str, Any]:
-    """What write_checks wrote; nothing where there is nothing."""
+    """What write_checks wrote; nothing if there is nothing."""
     try:
         return read_json(path)
     except InputError:
         return {}
 
 
-def _find_namesakes(items: dict[int, Item], rows: tuple[Row, ...]) -> dict[int, str]:
+def _find_namesakes(items: dict[int, Job], rows: tuple[Row, ...]) -> dict[int, str]:
     """Rows whose name an earlier one has; on some systems a folder's name is the same in capitals."""
     first: dict[str, str] = {}
     reasons = {}
@@ -101,30 +125,30 @@ def _find_namesakes(items: dict[int, Item], rows: tuple[Row, ...]) -> dict[int, 
     return reasons
 
 
-def _try(item: Item, known: dict[str, Any] | None) -> CheckedItem | str:
-    """The item, or why it cannot be run. A reader may fail in ways of its own, and one file must not stop the check."""
+def _try(job: Job, known: dict[str, Any] | None) -> CheckedItem | str:
+    """The checked job, or why not. A reader may fail in unforeseen ways, and one file must not stop the check."""
     try:
-        key = _make_key(item)
+        key = _make_key(job)
         if known is not None and known.get("key") == key:
-            return CheckedItem(item, key, RunIdentity(**known["identity"]), tuple(known["results"]))
-        task = read_task(item)
+            return CheckedItem(job, key, RunIdentity(**known["identity"]), tuple(known["results"]))
+        task = read_job(job)
         film = [FILM_FILE] if task.outputs.film else []
         results = [*(FILES[name] for name in task.outputs.resolve(task.sequence.source)), *film]
-        return CheckedItem(item, key, task.identity(), tuple(results))
+        return CheckedItem(job, key, task.identity(), tuple(results))
     except FewpointError as error:
         return str(error)
     except Exception as error:
         return f"it could not be read: {type(error).__name__}: {error}"
 
 
-def _make_key(item: Item) -> str:
-    stamps = [stamp for path in item.files for stamp in _stamp(path)]
-    values = json.dumps([__version__, asdict(item), stamps], sort_keys=True)
+def _make_key(job: Job) -> str:
+    stamps = [stamp for path in job.files for stamp in _stamp(Path(path))]
+    values = json.dumps([__version__, job.as_table(), stamps], sort_keys=True)
     return hashlib.sha256(values.encode()).hexdigest()
 
 
 def _stamp(path: Path) -> list[tuple[str, int, int]]:
-    """Name, size and time of a file, or of all files below a folder; nothing where there is none."""
+    """Name, size and time of a file, or of all files below a folder; nothing if there is none."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     states = [(str(file), file.stat()) for file in files if file.is_file()]
     return [(name, state.st_size, state.st_mtime_ns) for name, state in states]

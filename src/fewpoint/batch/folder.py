@@ -1,10 +1,10 @@
 """The folder of a batch, which the same command goes on with.
 
 batch.json           whose folder it is
-runs/NAME/           a run folder a sequence, as `fewpoint segment` makes it
+runs/NAME/           one run folder per sequence, as `fewpoint segment` makes it
 logs/NAME.log        what its attempts said
-summary.csv          a row a sequence;  index.html, a montage a sequence, worst health first
-status.json          how far all is;  progress/NAME.json, how far one item is
+summary.csv          one row per sequence;  index.html, one montage per sequence, worst health first
+status.json          how far it all is;  progress/NAME.json, how far one item is
 checks.json          what the check found, so that unchanged files are not read again
 """
 
@@ -94,7 +94,7 @@ def is_batch(path: Path) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process works in the folder of a batch now; taken for granted where one may not look."""
+    """Whether a process works in the folder of a batch now; assumed if that cannot be found out."""
     import filelock
 
     lock = filelock.FileLock(path / LOCK_FILE)
@@ -107,7 +107,7 @@ def is_held(path: Path) -> bool:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse a file, and a folder that holds anything but is not of a batch."""
+    """Refuse a file, and a folder that is not empty and not of a batch."""
     with explaining_write_errors(path):
         if path.exists() and not path.is_dir():
             raise OutputError(f"the output must be a folder, {path} is a file; give another --out")

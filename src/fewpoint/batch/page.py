@@ -1,4 +1,4 @@
-"""The page about a batch: what failed, and a montage a sequence, worst health first."""
+"""The page about a batch: what failed, and one montage per sequence, worst health first."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ SOUND = 0.8
 
 
 def render_index(title: str, entries: Iterable[Entry]) -> str:
-    """An HTML page that shows the pictures of the run folders beside it, and needs no network."""
+    """An HTML page that shows the pictures of the run folders next to it, and needs no network."""
     ranked = sorted(entries, key=lambda entry: entry.rank)
     groups = {state.value: [entry for entry in ranked if entry.state == state] for state in State}
     filters = {"seconds": format_seconds, "share": format_share, "concerns": list_concerns}

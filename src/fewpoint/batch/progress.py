@@ -1,4 +1,4 @@
-"""What an item tells while it runs: a file that the driver and other shells read, and lines in its log."""
+"""What an item reports while it runs: a file that the driver and other shells read, and lines in its log."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an item is. done, total: steps of the stage, total 0 where unknown. at: seconds since 1970."""
+    """How far an item is. done, total: steps of the stage, total 0 if unknown. at: seconds since 1970."""
 
     stage: str = "reading"
     done: float = 0.0
@@ -37,7 +37,7 @@ class Progress:
 
 
 def read_progress(path: Path) -> Progress | None:
-    """What an item told last; None where it has told nothing."""
+    """What an item reported last; None if it has reported nothing."""
     try:
         return Progress(**read_json(path))
     except (InputError, TypeError):
@@ -45,7 +45,7 @@ def read_progress(path: Path) -> Progress | None:
 
 
 class ItemListener:
-    """Writes where the item is, at most once a second, and says in the log what is over."""
+    """Writes how far the item is, at most once a second, and says in the log what is over."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

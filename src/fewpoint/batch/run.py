@@ -1,4 +1,4 @@
-"""A batch from its checked rows to its folder, taken up where it was left."""
+"""A batch from its checked rows to its folder, continued where it stopped."""
 
 import time
 from collections.abc import Callable
@@ -40,13 +40,13 @@ class BatchResult:
 
 
 def run_batch(checked: Checked, out: Path, engine: Engine, listener: BatchListener, retries: int = 0) -> BatchResult:
-    """Segment every item that is not finished, each in a process of its own, and keep the folder current."""
+    """Segment every item that is not finished, each in its own process, and keep the folder current."""
     with open_batch(out) as folder:
         write_checks(checked.items, folder.checks)
         kept, jobs = _sort(checked.items, folder, listener)
         recorder = Recorder(folder, checked, kept)
         try:
-            run_jobs(jobs, engine, recorder.told_with(listener), retries)
+            run_jobs(jobs, engine, recorder.recording(listener), retries)
         except BaseException:  # also Ctrl-C: what is finished can be read, and nothing half-written lies about
             recorder.close(STOPPED)
             raise
@@ -64,28 +64,28 @@ def run_after_first(
 ) -> BatchResult:
     """run_batch, in which all items start from the networks of the first, which goes ahead alone.
 
-    recheck: checks all rows anew, given the model that they start from. Where the first leaves no networks, having
-    failed or been on several objects, the next goes ahead. An item with a start of its own, or that can have none,
+    recheck: checks all rows again, given the model that they start from. If the first leaves no networks, having
+    failed or been on several objects, the next goes ahead. An item with its own start, or that can have none,
     stays as it was checked.
     """
     folder = BatchFolder(out)
     for first in checked.items:
-        model = folder.run(first.item.name) / MODEL_FILE
-        if first.item.warm_start is None:
+        model = folder.run(first.job.name) / MODEL_FILE
+        if first.job.warm_start is None:
             run_batch(replace(checked, items=(first,)), out, engine, listener, retries)
             if is_finished(first, folder) and model.exists():
                 break
     else:
         return run_batch(checked, out, engine, listener, retries)
-    listener(Message(f"the others start from the networks of {first.item.name}"))
-    warm = {each.item.name: each for each in recheck(model).items}
-    items = tuple(each if each is first else warm.get(each.item.name, each) for each in checked.items)
+    listener(Message(f"the others start from the networks of {first.job.name}"))
+    warm = {each.job.name: each for each in recheck(model).items}
+    items = tuple(each if each is first else warm.get(each.job.name, each) for each in checked.items)
     return run_batch(replace(checked, items=items), out, engine, listener, retries)
 
 
 def is_finished(checked: CheckedItem, folder: BatchFolder) -> bool:
     """Whether the run folder of an item holds all that was asked for."""
-    path = folder.run(checked.item.name)
+    path = folder.run(checked.job.name)
     found = find_run(path, checked.identity)
     if found is None or found.differences or not found.finished:
         return False
@@ -95,17 +95,17 @@ def is_finished(checked: CheckedItem, folder: BatchFolder) -> bool:
 def _sort(
     items: tuple[CheckedItem, ...], folder: BatchFolder, listener: BatchListener
 ) -> tuple[tuple[str, ...], list[Job]]:
-    """Names of the items that are finished, and jobs for the others; what has changed is told."""
+    """Names of the items that are finished, and jobs for the others; what has changed is reported."""
     kept, jobs = [], []
     for checked in items:
-        name = checked.item.name
+        name = checked.job.name
         found = find_run(folder.run(name), checked.identity)
         if is_finished(checked, folder):
             kept.append(name)
             continue
         if found is not None and found.differences:
             listener(Message(f"{name} is run again: different {', '.join(found.differences)}"))
-        order = ItemOrder(checked.item, *map(str, (folder.run(name), folder.progress(name), folder.log(name))))
+        order = ItemOrder(checked.job, *map(str, (folder.run(name), folder.progress(name), folder.log(name))))
         jobs.append(Job(name, KIND, WORK, order.as_table(), folder.log(name)))
     if kept:
         listener(Message(f"{len(kept)} of {len(items)} were finished before and are kept"))
@@ -117,7 +117,7 @@ class Recorder:
 
     def __init__(self, folder: BatchFolder, checked: Checked, kept: tuple[str, ...]) -> None:
         self._folder = folder
-        self._inputs = {each.item.name: each.item.input for each in checked.items}
+        self._inputs = {each.job.name: each.job.input for each in checked.items}
         self._entries = {name: Entry(name, input=source) for name, source in self._inputs.items()}
         for name in kept:
             self._entries[name] = read_finished(name, folder.run(name), 0, self._inputs[name])
@@ -131,8 +131,8 @@ class Recorder:
     def entries(self) -> tuple[Entry, ...]:
         return (*self._entries.values(), *self._bad)
 
-    def told_with(self, listener: BatchListener) -> Callable[[Standing], None]:
-        """A listener that writes down what it is told, and passes it on."""
+    def recording(self, listener: BatchListener) -> Callable[[Standing], None]:
+        """A listener that writes down what it hears, and passes it on."""
 
         def listen(standing: Standing) -> None:
             self._note(standing)
@@ -172,7 +172,7 @@ class Recorder:
         self._entries[name] = entry
 
     def _fail(self, outcome: Outcome, state: State) -> None:
-        """A word in the log, for a worker that was killed could not say it itself."""
+        """A line in the log, since a worker that was killed could not write it itself."""
         name, reason = outcome.job.name, summarise_error(outcome.error)
         self._folder.clean(name)
         with open(self._folder.log(name), "a", encoding="utf-8") as log:

@@ -42,10 +42,10 @@ def write_status(folder: BatchFolder, state: str, entries: Iterable[Entry], seco
 
 
 def read_status(path: Path) -> Status:
-    """The status of the batch in a folder, now; a driver that died without a word counts as stopped."""
+    """The status of the batch in a folder, now; a driver that died silently counts as stopped."""
     folder = BatchFolder(path)
     if not is_batch(path) or not folder.status.exists():
-        raise InputError(f"{path} must be the folder of a batch, it is none; give the --out of fewpoint batch")
+        raise InputError(f"{path} must be the folder of a batch, it is not; give the --out of fewpoint batch")
     stored = read_json(folder.status)
     if stored["state"] == RUNNING and not is_held(path):
         stored["state"] = STOPPED

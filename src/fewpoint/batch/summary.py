@@ -1,4 +1,4 @@
-"""A row a sequence: what became of it, what it cost, and how far it can be trusted."""
+"""One row per sequence: what became of it, what it cost, and how far it can be trusted."""
 
 import csv
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
+from typing import Any, TypedDict
 
 from fewpoint.io.atomic import read_json, write_text
 from fewpoint.io.runs import MANIFEST_FILE, PRIORS_FILE
@@ -25,7 +26,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of the summary; None where it is not known, or not yet.
+    """A row of the summary; None if it is not known, or not yet.
 
     seconds: of all stages and attempts. mean_prior, largest_prior: estimated shares of a frame over all frames;
     prior_deviation: mean of their standard deviations. warnings: sentences. error: one line.
@@ -58,6 +59,19 @@ class Entry:
         return order.index(self.state), 0.0 if self.health is None else self.health.score
 
 
+class _Sizes(TypedDict):
+    frames_with_object: int
+    mean_share: float
+    largest_share: float
+    bound: float
+
+
+class _Priors(TypedDict, total=False):
+    mean_prior: float
+    largest_prior: float
+    prior_deviation: float
+
+
 def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
     """The row of a finished run folder."""
     manifest = read_json(run / MANIFEST_FILE)
@@ -80,13 +94,17 @@ def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
     )
 
 
-def _sum_up(objects: list[dict]) -> dict[str, float]:
+def _sum_up(objects: list[dict[str, Any]]) -> _Sizes:
     """Figures of one object, or of several together: those of the largest, and what all cover."""
-    largest = {name: max(each[name] for each in objects) for name in ("frames_with_object", "largest_share", "bound")}
-    return {**largest, "mean_share": sum(each["mean_share"] for each in objects)}
+    return {
+        "frames_with_object": max(each["frames_with_object"] for each in objects),
+        "mean_share": sum(each["mean_share"] for each in objects),
+        "largest_share": max(each["largest_share"] for each in objects),
+        "bound": max(each["bound"] for each in objects),
+    }
 
 
-def _describe_priors(path: Path) -> dict[str, float]:
+def _describe_priors(path: Path) -> _Priors:
     """Nothing for several objects, which have a file each."""
     if not path.exists():
         return {}
@@ -99,7 +117,7 @@ def _describe_priors(path: Path) -> dict[str, float]:
 
 
 def write_summary(entries: Iterable[Entry], path: Path) -> None:
-    """Write a CSV, a row a sequence, health_FIGURE for each figure of health; what is not known stays empty."""
+    """Write a CSV, one row per sequence, health_FIGURE for each figure of health; what is not known stays empty."""
     stream = StringIO()
     names = [field.name for field in fields(Entry)]
     place = names.index("health")

@@ -1,4 +1,4 @@
-"""One item of a batch, segmented in a process of its own."""
+"""One item of a batch, segmented in its own process."""
 
 import os
 import sys
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fewpoint.batch.items import Item, read_task
 from fewpoint.batch.progress import ItemListener, say
-from fewpoint.core import Message
+from fewpoint.core.job import Job
 from fewpoint.errors import RunConflictError
 from fewpoint.io.runs import RunFolder, RunIdentity, discard_other_run
+from fewpoint.runs.jobs import run_job
 
 WORK = "fewpoint.batch.worker:segment_item"
 PATIENCE_SECONDS = 60.0
@@ -22,39 +22,33 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class ItemOrder:
-    """Segment an item into the folder `run`, telling how it goes in the files `progress` and `log`."""
+    """Run a job into the folder `run`, reporting how it goes in the files `progress` and `log`."""
 
-    item: Item
+    job: Job
     run: str
     progress: str
     log: str
 
     def as_table(self) -> dict[str, Any]:
-        """Plain values; those of the settings are shared between items, for a study may have ten thousand."""
-        return {**vars(self), "item": vars(self.item)}
+        """Plain values for JSON."""
+        return {**vars(self), "job": self.job.as_table()}
 
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> "ItemOrder":
-        return cls(**{**table, "item": Item.from_table(table["item"])})
+        return cls(**{**table, "job": Job.from_table(table["job"])})
 
 
 def segment_item(table: dict[str, Any]) -> None:
-    """Segment as `fewpoint segment` does: what an earlier attempt left is taken up, another run's is replaced."""
+    """Segment as `fewpoint segment` does: what an earlier attempt left is continued, another run's is replaced."""
     order = ItemOrder.from_table(table)
     with saying_into(Path(order.log)):
         listener = ItemListener(Path(order.progress))
-        task = read_task(order.item)
-        for note in task.sequence.source.notes:
-            listener(Message(note, warning=True))
-        from fewpoint.pipeline.run import run_task  # loads torch
-
-        with open_patiently(Path(order.run), task.identity()) as folder:
-            run_task(task, folder, listener)
+        run_job(order.job, Path(order.run), listener, open_patiently)
         say("finished")
 
 
 def open_patiently(path: Path, identity: RunIdentity, patience: float = PATIENCE_SECONDS) -> RunFolder:
-    """The run folder; where the process of an attempt that was given up still holds it, wait for its end."""
+    """The run folder; if the process of an abandoned attempt still holds it, wait for its end."""
     deadline = time.monotonic() + patience
     while True:
         try:

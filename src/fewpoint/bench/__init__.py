@@ -1,10 +1,10 @@
 """Methods and truth brought together: which cells a suite has, how they are run, and what came out.
 
 suite      a TOML file -> Suite;  sequences, the folders and files it names
-methods    names -> segmenters;  oracles, those told something of the truth;  protocols, what bound a method is given
+methods    names -> segmenters;  oracles, those that know some of the truth;  protocols, what bound a method is given
 cells      methods x sequences x seeds x settings;  results, what is kept of each
-worker     one cell in a process of its own;  epochs, its scores as it learns
-tables     results -> mean and deviation by type;  glance, a line a setting;  page, with montages
+worker     one cell in its own process;  epochs, its scores as it learns
+tables     results -> mean and deviation by type;  glance, one line per setting;  page, with montages
 records    what figures need of a cell;  reproduction, the paper's tables and figures of cells
 run        all of it, from a suite to a folder that it can be resumed from
 

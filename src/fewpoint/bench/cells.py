@@ -9,10 +9,12 @@ from itertools import product
 from typing import Any
 
 from fewpoint import __version__
-from fewpoint.bench.methods import ALIASES, find_settings
+from fewpoint.bench.methods import choose_changes, find_settings
 from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite, Variant
-from fewpoint.pipeline.config import as_table
+from fewpoint.core.job import Job
+from fewpoint.core.settings import as_table
+from fewpoint.methods.registry import ALIASES
 
 HASH_LENGTH = 10
 
@@ -33,6 +35,18 @@ class Cell:
         """The method's settings section by section; None for a method that has none."""
         settings = find_settings(self.method, self.variant.changes)
         return None if settings is None else as_table(settings)
+
+    def job(self, device: str) -> Job:
+        """What the cell runs; its points, if they are made of the truth, and its bound come from the worker."""
+        return Job(
+            input=str(self.sequence.input),
+            points=str(self.sequence.find_points(self.points) or ""),
+            method=self.method,
+            changes=choose_changes(self.method, self.variant.changes),
+            seed=self.seed,
+            device=device,
+            name=self.key,
+        )
 
     @property
     def settings_hash(self) -> str:

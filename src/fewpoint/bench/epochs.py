@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.bench.records import Shown
+from fewpoint.bench.results import require
 from fewpoint.core import EpochPredicted, SuperpixelMap, SuperpixelsReady
 from fewpoint.core.progress import Event
 from fewpoint.evaluation.metrics import share_error
@@ -13,7 +14,7 @@ from fewpoint.evaluation.regions import RegionTruth
 
 @dataclass(frozen=True)
 class EpochScore:
-    """F1 of the superpixels at 0.5 or above after an epoch, and the error of its priors; None where there is none."""
+    """F1 of the superpixels at 0.5 or above after an epoch, and the error of its priors; None if there is none."""
 
     epoch: int | None = None
     f1: float | None = None
@@ -23,7 +24,7 @@ class EpochScore:
 class EpochScores:
     """A listener that scores each epoch against (T, H, W) bool truth, before clicks are added and paths are found.
 
-    superpixels: those of the run, None until they are told.
+    superpixels: those of the run, None until they are reported.
     """
 
     def __init__(self, truth: np.ndarray) -> None:
@@ -39,25 +40,27 @@ class EpochScores:
             self.superpixels = event.superpixels
             self._counts = RegionTruth.count(event.superpixels, self._truth)
         elif isinstance(event, EpochPredicted):
+            if self._counts is None:
+                raise ValueError("superpixels must be reported before the first epoch")
             f1 = self._counts.score(event.probabilities >= 0.5).f1
             error = share_error(event.priors, self._counts.shares)
             self._scores[event.epoch] = EpochScore(event.epoch, f1, error)
             self._shown.append(event.probabilities[self._frame])
 
     def find_best(self) -> EpochScore:
-        """The epoch of the largest F1, the earliest of several; all None where no epoch was told."""
-        return max(self._scores.values(), key=lambda score: score.f1, default=EpochScore())
+        """The epoch of the largest F1, the earliest of several; all None if no epoch was reported."""
+        return max(self._scores.values(), key=lambda score: require(score.f1), default=EpochScore())
 
     def at(self, epoch: int) -> EpochScore:
-        """The score of an epoch; all None where it was not told, as for 0, which is no epoch."""
+        """The score of an epoch; all None if it was not reported, as for 0, which is no epoch."""
         return self._scores.get(epoch, EpochScore())
 
     def show(self) -> Shown | None:
-        """The predictions on the frame where the object is largest; None where no epoch was told."""
-        if not self._shown:
+        """The predictions on the frame where the object is largest; None if no epoch was reported."""
+        if self.superpixels is None or not self._shown:
             return None
         labels = self.superpixels.labels[self._frame]
         regions = int(labels.max()) + 1
         epochs = np.array(list(self._scores))
-        order = np.argsort(epochs)  # networks that learn side by side tell of theirs in turn
+        order = np.argsort(epochs)  # networks that learn side by side report theirs in turn
         return Shown(self._frame, labels, epochs[order], np.stack(self._shown)[order, :regions])

@@ -1,7 +1,7 @@
 """The folder of a suite's results, which the same command goes on with.
 
 suite.json              whose folder it is
-cells/KEY/result.json   what one cell gave, written last; montage.png and record.npz beside it, or error.txt
+cells/KEY/result.json   what one cell gave, written last; montage.png and record.npz next to it, or error.txt
 ceilings/KEY.json       Max SP of one sequence
 results.csv, tables.md, tables.tex, report.html
 """
@@ -100,7 +100,7 @@ def open_folder(path: Path, suite: str, *, adopt: bool = False) -> Iterator[Benc
 
 
 def read_ceiling(path: Path) -> float | None:
-    """Max SP from a file; None where it is not there yet."""
+    """Max SP from a file; None if it is not there yet."""
     return read_json(path)["max_sp"] if path.exists() else None
 
 
@@ -114,7 +114,7 @@ def write_error(path: Path, text: str) -> None:
 
 
 def _find_owner(path: Path, suite: str) -> str:
-    """The suite that a folder belongs to, `suite` where it belongs to none."""
+    """The suite that a folder belongs to, `suite` if it belongs to none."""
     try:
         return read_json(path / MARK_FILE).get("suite", suite)
     except InputError:
@@ -122,7 +122,7 @@ def _find_owner(path: Path, suite: str) -> str:
 
 
 def _refuse_foreign(path: Path, suite: str) -> None:
-    """Refuse a file, a folder of another suite, and one that holds anything but is not ours."""
+    """Refuse a file, a folder of another suite, and one that is not empty and not ours."""
     with explaining_write_errors(path):
         entries = [entry.name for entry in path.iterdir()] if path.exists() else []
     strangers = [name for name in entries if name != LOCK_FILE and not name.endswith(PARTIAL_SUFFIX)]

@@ -1,84 +1,69 @@
 """Every method that a suite may name."""
 
-import difflib
-from dataclasses import fields, is_dataclass
 from typing import Any
 
-from fewpoint.baselines.registry import COMPETITORS, build_competitor
 from fewpoint.bench.oracles import ORACLES
 from fewpoint.core import Listener, Segmenter, ignore
+from fewpoint.core.job import Changes, Job
+from fewpoint.core.settings import has_setting, knows_setting, override
 from fewpoint.errors import SettingsError
-from fewpoint.pipeline.config import PAPER, PRESETS, Settings, override
-
-# What the paper calls the preset that follows it, without and with its last step.
-PAPER_NAMES: dict[str, Settings] = {
-    "ssnnpu": override(PAPER, "tracking.enabled", False),
-    "ssnnpu+ksptrack": PAPER,
-}
-ALIASES = {"ssnnpu+ksptrack": "paper"}  # the same method under two names, run once
-
-Changes = tuple[tuple[str, object], ...]  # settings to change: ("training.batch", 4), …
+from fewpoint.methods import registry
+from fewpoint.methods.competitors.registry import COMPETITORS, build_competitor
+from fewpoint.methods.paper import PAPER
+from fewpoint.methods.registry import keep_known
+from fewpoint.methods.resolve import change_settings, resolve_settings
 
 
 def list_methods() -> tuple[str, ...]:
-    """The competitors, every preset, and those that are told something of the truth."""
-    return (*list_blind_methods(), *ORACLES)
-
-
-def list_blind_methods() -> tuple[str, ...]:
-    """The methods that know nothing but frames, points and bound: those a person can use."""
-    return (*COMPETITORS, *PAPER_NAMES, *PRESETS)
+    """The competitors, every preset, and those that know something of the truth."""
+    return (*registry.list_methods(), *ORACLES)
 
 
 def check_method(name: str) -> None:
     """Raise SettingsError for a method that does not exist."""
-    if name not in list_methods():
-        nearest = difflib.get_close_matches(name, list_methods(), n=1, cutoff=0.0)[0]
-        raise SettingsError(f"there is no method {name}; did you mean {nearest}? There are {', '.join(list_methods())}")
+    registry.check_method(name, tuple(ORACLES))
+
+
+def check_blind(name: str) -> None:
+    """Raise SettingsError for a method that does not exist, or that needs a truth."""
+    check_method(name)
+    if name in ORACLES:
+        raise SettingsError(f"{name} is told something of the truth, which only fewpoint bench knows; take another")
 
 
 def check_change(key: str, value: object) -> None:
     """Raise SettingsError for a setting that no method has, or a value that it cannot have."""
-    known = [settings for settings in map(_own_settings, list_methods()) if has_setting(settings, key)]
-    for settings in known or [PAPER]:
+    every = list(map(_own_settings, list_methods()))
+    known = [settings for settings in every if has_setting(settings, key)]
+    renamed = [settings for settings in every if knows_setting(settings, key)]
+    for settings in known or renamed[:1] or [PAPER]:
         override(settings, key, value)
+
+
+def choose_changes(name: str, changes: Changes) -> Changes:
+    """Those changes that a method has settings for, since a variant of a suite is meant for all its methods."""
+    check_method(name)
+    return keep_known(_own_settings(name), changes)
 
 
 def find_settings(name: str, changes: Changes = ()) -> Any:
     """A method's settings, with those changed that it has; None for one that has none."""
-    check_method(name)
-    settings = _own_settings(name)
-    for key, value in changes:
-        if has_setting(settings, key):
-            settings = override(settings, key, value)
-    return settings
-
-
-def has_setting(settings: Any, key: str) -> bool:
-    """Whether settings, a dataclass of sections or None, have section.key."""
-    section, _, name = key.partition(".")
-    values = getattr(settings, section, None)
-    return is_dataclass(values) and name in {entry.name for entry in fields(values)}
+    kept = choose_changes(name, changes)
+    if name in ORACLES:
+        return change_settings(name, ORACLES[name], kept)
+    return resolve_settings(Job(method=name, changes=kept))
 
 
 def build_method(name: str, changes: Changes = (), device: str = "auto", listener: Listener = ignore) -> Segmenter:
-    """A blind method with its settings changed; one that learns tells the listener how it goes."""
+    """A blind method with its settings changed; one that learns reports to the listener how it goes."""
+    check_blind(name)
     settings = find_settings(name, changes)
-    if name in ORACLES:
-        raise SettingsError(f"{name} is told something of the truth, which only fewpoint bench knows; take another")
     if name in COMPETITORS:
         return build_competitor(name, settings, device, listener)
-    from fewpoint.pipeline.segmenter import PresetSegmenter  # loads torch
+    from fewpoint.runs.segmenter import PresetSegmenter  # loads torch
 
     return PresetSegmenter(name, settings, device, listener)
 
 
-def runs_pipeline(name: str) -> bool:
-    """Whether a method is the pipeline under some name."""
-    return name in PRESETS or name in PAPER_NAMES
-
-
 def _own_settings(name: str) -> Any:
-    if runs_pipeline(name):
-        return {**PRESETS, **PAPER_NAMES}[name]
-    return COMPETITORS[name].settings if name in COMPETITORS else ORACLES[name]
+    return ORACLES[name] if name in ORACLES else registry.find_settings(name)

@@ -1,7 +1,7 @@
-"""Methods that are told what only the truth can tell: ceilings and ablations, no competitors.
+"""Methods that are given what only the truth reveals: ceilings and ablations, no competitors.
 
-They are built here, of a truth that the bench has read, and nowhere else: what they are told is an argument of their
-making, and no method can come by it through the interface that all methods share.
+They are built here, from a truth that the bench has read, and nowhere else: what they know is an argument of their
+constructor, and no method can get it through the interface that all methods share.
 """
 
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from fewpoint.baselines.nnpu import NnPu
-from fewpoint.baselines.results import ASSUMED_BOUND, describe_masks
-from fewpoint.baselines.sam_points import Answer, SamPoints
-from fewpoint.baselines.settings import NnPuSettings
-from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Segmentation, Segmenter, ignore
+from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Result, Segmenter, ignore
 from fewpoint.errors import InputError
 from fewpoint.evaluation.ceiling import best_superpixel_masks
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.truth import true_shares
+from fewpoint.methods.competitors.nnpu import NnPu
+from fewpoint.methods.competitors.results import ASSUMED_BOUND, describe_masks
+from fewpoint.methods.competitors.sam_points import Answer, SamPoints
+from fewpoint.methods.competitors.settings import NnPuSettings
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 
 # Name and settings; None for a method without any.
@@ -33,7 +33,7 @@ ORACLES: dict[str, Any] = {
 def build_oracle(
     name: str, truth: np.ndarray, settings: Any, device: str = "auto", listener: Listener = ignore
 ) -> Segmenter:
-    """The method, told what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean."""
+    """The method, given what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean."""
     if name == "max-sp":
         return MaxSp(truth)
     if name == "sam-points-best":
@@ -46,7 +46,7 @@ def build_oracle(
 def take_best(frame: int, answer: Answer, bound: AreaBound, *, truth: np.ndarray) -> np.ndarray:
     """The candidate of the largest F1 against the frame's truth.
 
-    No more can be had of a frame; over all pixels of a sequence another choice may score a little more.
+    No more can be had on a frame; over all pixels of a sequence another choice may score a little more.
     """
     scores = [score_masks(mask[np.newaxis] >= 0, truth[frame : frame + 1]).pooled.f1 for mask in answer.candidates]
     return answer.candidates[int(np.argmax(scores))]
@@ -59,7 +59,7 @@ class MaxSp:
     truth: np.ndarray
     name: str = "max-sp"
 
-    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Segmentation:
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
         points.check_inside(len(sequence), sequence.size)
         if self.truth.shape != sequence.shape[:3]:
             raise InputError(f"truth and sequence must have one shape, got {self.truth.shape} and {sequence.shape[:3]}")

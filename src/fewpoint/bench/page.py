@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from fewpoint.bench.folder import BenchFolder
-from fewpoint.bench.results import Row
+from fewpoint.bench.results import Row, require
 from fewpoint.bench.tables import Table, build_tables, format_figure, head_cells, write_cells
 from fewpoint.report.pages import load_template
 
@@ -41,10 +41,10 @@ def rank_methods(rows: Sequence[Row]) -> tuple[MethodRows, ...]:
     Of several seeds the worst stands for its sequence.
     """
     by_method: dict[str, dict[tuple, Row]] = {}
-    for row in sorted((row for row in rows if row.delta is not None), key=lambda row: row.delta):
+    for row in sorted((row for row in rows if row.delta is not None), key=lambda row: require(row.delta)):
         by_method.setdefault(row.method, {}).setdefault((row.group, row.place), row)
     ranked = [MethodRows(method, tuple(worst.values())) for method, worst in by_method.items()]
-    return tuple(sorted(ranked, key=lambda entry: -fmean(row.delta for row in entry.rows)))
+    return tuple(sorted(ranked, key=lambda entry: -fmean(require(row.delta) for row in entry.rows)))
 
 
 def _spell_out(table: Table) -> dict[str, object]:
@@ -56,7 +56,7 @@ def _spell_out(table: Table) -> dict[str, object]:
 
 
 def _embed(path: Path) -> str | None:
-    """A picture as a data URI, reduced so that a page of a hundred montages still opens; None where there is none."""
+    """A picture as a data URI, reduced so that a page of a hundred montages still opens; None if there is none."""
     from PIL import Image
 
     if not path.exists():

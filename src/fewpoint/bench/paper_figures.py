@@ -1,4 +1,4 @@
-"""The paper's three figures, of our cells; PNG and SVG, for print.
+"""The paper's three figures, from our cells; PNG and SVG, for print.
 
 Colours are those of Okabe and Ito, which most colour-blind readers tell apart; lines and marks also differ in shape.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from fewpoint.bench.cells import Cell
 from fewpoint.bench.folder import BenchFolder
 from fewpoint.bench.methods import find_settings
 from fewpoint.bench.protocols import take_points
-from fewpoint.bench.records import Course, Record, read_record
-from fewpoint.bench.results import Row
+from fewpoint.bench.records import Course, Shown, read_record
+from fewpoint.bench.results import Row, require
 from fewpoint.bench.tables import collect_by_type, mean_over_types
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.evaluation.truth import true_shares
@@ -83,11 +83,11 @@ def write_priors(cell: Cell, row: Row, folder: BenchFolder, out: Path) -> list[P
     record = read_record(folder.record(cell))
     if record.shown is None or not len(record.course.phases):
         return []
-    return save(draw_priors(Case.read(cell), record, f"{row.method} on {row.place}"), out / "figure-priors")
+    figure = draw_priors(Case.read(cell), record.course, record.shown, f"{row.method} on {row.place}")
+    return save(figure, out / "figure-priors")
 
 
-def draw_priors(case: Case, record: Record, title: str) -> "Figure":
-    course, shown = record.course, record.shown
+def draw_priors(case: Case, course: Course, shown: Shown, title: str) -> "Figure":
     epochs = choose_epochs(course)
     figure = _make_figure(2.2 * (len(epochs) + 1), 4.2)
     panels = figure.subplots(2, len(epochs) + 1, squeeze=False)
@@ -115,7 +115,7 @@ def choose_epochs(course: Course) -> tuple[int, ...]:
 
 
 def write_stopping(pairs: Pairs, folder: BenchFolder, out: Path) -> list[Path]:
-    """By type: error of the priors and variance of pseudo-negatives by epoch of the estimation, a line a sequence."""
+    """By type: error of the priors and variance of pseudo-negatives by epoch of estimation, one line per sequence."""
     courses = [(row, read_record(folder.record(cell)).course) for cell, row in pairs]
     courses = [(row, course) for row, course in courses if len(course.estimation)]
     if not courses:
@@ -131,7 +131,7 @@ def draw_stopping(courses: Sequence[tuple[Row, Course]], threshold: float, minim
     for column, kind in enumerate(types):
         own = [(row.sequence, course) for row, course in courses if row.type == kind]
         for number, (name, course) in enumerate(own):
-            _draw_course(panels[:, column], name, course, SEQUENCE_LINES[number % len(SEQUENCE_LINES)])
+            _draw_course(list(panels[:, column]), name, course, SEQUENCE_LINES[number % len(SEQUENCE_LINES)])
         panels[0, column].set_title(kind, size=TEXT_SIZE, weight="bold", loc="left")
         panels[0, column].legend(fontsize=TEXT_SIZE - 3, framealpha=0.85, edgecolor="none")
         panels[0, column].margins(y=0.25)
@@ -187,7 +187,7 @@ def rank_competitors(rows: Sequence[Row], ours: str) -> tuple[str, ...]:
     left_out = {ours, "ssnnpu+ksptrack", "paper", *TRIVIAL}
     scores = {}
     for method in dict.fromkeys(row.method for row in rows if row.method not in left_out):
-        by_type = collect_by_type((row.type, row.f1) for row in rows if row.method == method)
+        by_type = collect_by_type((row.type, require(row.f1)) for row in rows if row.method == method)
         scores[method] = mean_over_types(by_type, types)
     known = {method: score for method, score in scores.items() if score is not None}
     return tuple(sorted(known, key=lambda method: -known[method]))
@@ -196,8 +196,8 @@ def rank_competitors(rows: Sequence[Row], ours: str) -> tuple[str, ...]:
 def pick_sequence(pairs: Pairs, ours: str) -> dict[str, Cell]:
     """The cells, by method, of the sequence on which ours is nearest to its own mean: a typical one."""
     own = [(cell, row) for cell, row in pairs if row.method == ours] or list(pairs)
-    mean = fmean(row.f1 for _, row in own)
-    _, typical = min(own, key=lambda pair: abs(pair[1].f1 - mean))
+    mean = fmean(require(row.f1) for _, row in own)
+    _, typical = min(own, key=lambda pair: abs(require(pair[1].f1) - mean))
     return {row.method: cell for cell, row in pairs if row.sequence == typical.sequence}
 
 
@@ -206,7 +206,8 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
     from matplotlib import rc_context
 
     paths = [stem.parent / f"{stem.name}{suffix}" for suffix in (".png", ".svg")]
-    for path, options in zip(paths, ({"dpi": DPI}, {"metadata": {"Date": None}}), strict=True):
+    by_path: tuple[dict[str, Any], ...] = ({"dpi": DPI}, {"metadata": {"Date": None}})
+    for path, options in zip(paths, by_path, strict=True):
         buffer = BytesIO()
         with rc_context({"svg.hashsalt": stem.name}):
             figure.savefig(buffer, format=path.suffix[1:], **options)
@@ -232,7 +233,7 @@ def _draw_prior_lines(panel: "Axes", course: Course, epoch: int, shares: np.ndar
     for (label, (colour, dashes)), values in zip(PRIOR_LINES.items(), lines, strict=True):
         panel.plot(100 * values, color=colour, linestyle=dashes, linewidth=1.3, label=label)
     panel.set_xlabel("frame", size=TEXT_SIZE)
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.locator_params(axis="x", integer=True)
     panel.set_ylim(0, 100 * max(2.5 * shares.max(), course.priors.max()))
     panel.tick_params(labelsize=TEXT_SIZE - 1)
 

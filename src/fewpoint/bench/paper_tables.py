@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the paper, of our cells, with the paper's own figures beside them; Markdown, LaTeX and CSV."""
+"""Tables 1 and 2 of the paper, from our cells, with the paper's own figures next to them; Markdown, LaTeX and CSV."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fewpoint.bench import published
 from fewpoint.bench.protocols import parse_eta
-from fewpoint.bench.results import Row
+from fewpoint.bench.results import Row, require
 from fewpoint.bench.tables import (
     CEILING,
     NOTHING,
@@ -53,11 +53,11 @@ def build_table_1(rows: Sequence[Row], ours: str) -> Grid:
     for row in rows:
         lines.setdefault(row.method, []).append(row)
         if row.method == "ssnnpu+ksptrack" and row.f1_untracked is not None:
-            plain = replace(row, method="ssnnpu", f1=row.f1_untracked, delta=row.f1_untracked - row.max_sp)
+            plain = replace(row, method="ssnnpu", f1=row.f1_untracked, delta=row.f1_untracked - require(row.max_sp))
             lines.setdefault("ssnnpu", []).append(plain)
     ceiling = list({row.place: replace(row, f1=row.max_sp, delta=0.0) for row in rows}.values())
-    beside = name_source(types)
-    head = ("F1", *types, ALL, "Delta", beside, "cells")
+    source = name_source(types)
+    head = ("F1", *types, ALL, "Delta", source, "cells")
     others = sorted((name for name in lines if name != ours), key=lambda name: -_overall(lines[name], types))
     order = [(CEILING, ceiling), *((name, lines[name]) for name in (ours, *others) if name in lines)]
     body = tuple(_line_1(name, members, types) for name, members in order)
@@ -73,7 +73,7 @@ def published_table_1() -> Grid:
 
 
 def build_table_2(rows: Sequence[Row]) -> Grid:
-    """A line for each type, method and eta, and the paper's F1 where it has that line."""
+    """One line per type, method and eta, and the paper's F1 if it has that line."""
     groups: dict[tuple[str, str, float | None], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.type, row.method, find_eta(row)), []).append(row)
@@ -112,7 +112,7 @@ def name_source(types: Iterable[str]) -> str:
 
 
 def _overall(rows: list[Row], types: tuple[str, ...]) -> float:
-    return mean_over_types(collect_by_type((row.type, row.f1) for row in rows), types) or 0.0
+    return mean_over_types(collect_by_type((row.type, require(row.f1)) for row in rows), types) or 0.0
 
 
 def _line_1(name: str, rows: list[Row], types: tuple[str, ...]) -> tuple[str, ...]:
@@ -128,8 +128,8 @@ def _line_2(key: tuple[str, str, float | None], rows: list[Row]) -> tuple[str, .
     kind, method, eta = key
     spreads = [format_spread(Spread.of([getattr(row, part) for row in rows])) for part in ("f1", "precision", "recall")]
     known = published.TABLE_2.get(key)
-    beside = NOTHING if known is None else format_spread(Spread(*known[0]))
-    return kind, method, NOTHING if eta is None else f"{eta:g}", *spreads, beside
+    paper = NOTHING if known is None else format_spread(Spread(*known[0]))
+    return kind, method, NOTHING if eta is None else f"{eta:g}", *spreads, paper
 
 
 def _write(name: str, grids: list[Grid], out: Path) -> list[Path]:
@@ -149,7 +149,7 @@ def to_latex(grid: Grid) -> str:
 
 
 def to_csv(grid: Grid) -> str:
-    """The same entries, a mean and its deviation in columns of their own."""
+    """The same entries, a mean and its deviation in separate columns."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     spread = [any(" ± " in row[place] for row in grid.rows) for place in range(len(grid.head))]

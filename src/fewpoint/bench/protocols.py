@@ -1,10 +1,10 @@
-"""What a method is told about the object's largest share of a frame, and clicks that need no file.
+"""What a method is given about the object's largest share of a frame, and clicks that need no file.
 
 eta        the paper's: 1.4 x the true maximum; eta-1.6 is 1.6 x
 box        a person's: the box round the object where it is largest, enlarged by 10 %
 none       nothing; the method estimates or assumes a bound
 
-centre     points: a click a frame in the very middle of the object, see click_middles
+centre     points: one click per frame in the very middle of the object, see click_middles
 """
 
 import re
@@ -28,7 +28,7 @@ def check_protocol(protocol: str) -> None:
 
 
 def give_bound(protocol: str, truth: np.ndarray) -> AreaBound | None:
-    """The bound that a protocol makes of (T, H, W) bool truth; None where the method gets none."""
+    """The bound that a protocol makes of (T, H, W) bool truth; None if the method gets none."""
     if protocol == "none":
         return None
     if protocol == "box":

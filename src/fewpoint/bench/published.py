@@ -1,4 +1,4 @@
-"""The figures that the paper published (Lejeune and Sznitman, 2021, its Tables 1 and 2), to stand beside ours."""
+"""The figures that the paper published (Lejeune and Sznitman, 2021, its Tables 1 and 2), to compare with ours."""
 
 TYPES = ("Tweezer", "Cochlea", "Slitlamp", "Brain")
 

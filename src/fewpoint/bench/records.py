@@ -1,5 +1,6 @@
 """What figures need of a cell beyond its scores: masks, the course of the priors, and one frame as learning saw it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +14,11 @@ RECORD_FILE = "record.npz"
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """How a method that learns went, an entry an epoch; empty for one that does not.
+    """How a method that learns went, one entry per epoch; empty for one that does not.
 
     phases: (E,) names. priors, observed, positive_share: (E, T). variance: (E,) of pseudo-negatives. errors: (E,) mean
-    absolute error of the priors, NaN where an epoch was not scored. selected: the epoch that the stopping rule chose,
-    0 where none was.
+    absolute error of the priors, NaN if an epoch was not scored. selected: the epoch that the stopping rule chose,
+    0 if none was.
     """
 
     phases: np.ndarray
@@ -29,8 +30,8 @@ class Course:
     selected: int
 
     @classmethod
-    def of(cls, history: PriorHistory, errors: list[float]) -> "Course":
-        """The course that a history tells; errors: one an epoch."""
+    def of(cls, history: PriorHistory, errors: Sequence[float | None]) -> "Course":
+        """The course that a history records; errors: one per epoch."""
         return cls(
             phases=np.array([record.phase for record in history.records], dtype=np.str_),
             priors=history.priors,
@@ -73,8 +74,8 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """masks: (T, H, W) bool. untracked: the same without tracking, None where there was none. shown: None where no
-    epoch was told."""
+    """masks: (T, H, W) bool. untracked: the same without tracking, None if there was none. shown: None if no
+    epoch was reported."""
 
     masks: np.ndarray
     untracked: np.ndarray | None
@@ -83,7 +84,7 @@ class Record:
 
 
 def write_record(record: Record, path: Path) -> None:
-    """Write a compressed .npz; masks take a bit a pixel."""
+    """Write a compressed .npz; masks take one bit per pixel."""
     arrays = {"shape": np.array(record.masks.shape), "masks": np.packbits(record.masks)}
     if record.untracked is not None:
         arrays["untracked"] = np.packbits(record.untracked)

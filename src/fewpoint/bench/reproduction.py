@@ -1,21 +1,22 @@
-"""The paper's tables and figures, made anew: which cells each needs, and what is made of them."""
+"""The paper's tables and figures, reproduced: which cells each needs, and what is made of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fewpoint.baselines.registry import find_problem
 from fewpoint.bench import paper_figures, paper_tables
 from fewpoint.bench.cells import Cell
 from fewpoint.bench.folder import BenchFolder, open_folder
-from fewpoint.bench.methods import Changes, check_change, check_method
+from fewpoint.bench.methods import check_change, check_method
 from fewpoint.bench.results import Row, write_rows
 from fewpoint.bench.run import keeping_errors, plan_jobs
 from fewpoint.bench.sequences import DatasetSequence, find_sequences
 from fewpoint.bench.suite import Variant
+from fewpoint.core.job import Changes
 from fewpoint.engines.jobs import Engine, Listener, Outcome, run_jobs
 from fewpoint.engines.processes import LocalEngine
 from fewpoint.errors import InputError
+from fewpoint.methods.competitors.registry import find_problem
 
 SUITE = "reproduce"
 POINTS, BOUND = "2dlocs", "eta"
@@ -30,7 +31,7 @@ COMPETITORS = (
     "half-disc",
     "all-positive",
 )
-PEERS = ("sam-points", "sam-points-bound", "sam-points-best")  # where their model has been fetched
+PEERS = ("sam-points", "sam-points-bound", "sam-points-best")  # if their model has been fetched
 CONST_FACTORS = (0.8, 1.0, 1.2, 1.4)
 BOUND_FACTORS = (1.2, 1.4, 1.6, 1.8)
 TARGETS = ("table1", "table2", "figure-priors", "figure-stopping", "figure-qualitative")
@@ -38,7 +39,7 @@ TARGETS = ("table1", "table2", "figure-priors", "figure-stopping", "figure-quali
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be made anew. ours: the method shown as fewpoint. changes: settings to change in every method."""
+    """What is to be reproduced. ours: the method shown as fewpoint. changes: settings to change in every method."""
 
     sequences: tuple[DatasetSequence, ...]
     ours: str = "fast"
@@ -54,7 +55,7 @@ class Plan:
     def find(cls, root: Path, ours: str = "fast", seed: int = 0, changes: Changes = ()) -> "Plan":
         """All sequences below a folder."""
         if not root.is_dir():
-            raise InputError(f"--data must be a folder with sequences in it, {root} is none")
+            raise InputError(f"--data must be a folder with sequences in it, {root} is not one")
         return cls(find_sequences(root.resolve()), ours, seed, changes)
 
     def cells(self, target: str) -> tuple[Cell, ...]:
@@ -140,7 +141,7 @@ def reproduce(
 
 
 def make(target: str, plan: Plan, folder: BenchFolder) -> list[Path]:
-    """Write one table or figure of the cells that are finished, in every format; nothing where none is."""
+    """Write one table or figure of the cells that are finished, in every format; nothing if none is."""
     out = folder.path / "paper"
     out.mkdir(parents=True, exist_ok=True)
     pairs = _finished(plan.cells(target), folder)

@@ -13,7 +13,7 @@ from fewpoint.report.health import FIGURES, Health
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one run of one method gave; None where the method has no such figure.
+    """What one run of one method gave; None if the method has no such figure.
 
     bound_fraction: the bound the method used. prior_mae: mean over frames of the error of its estimated shares.
     f1_untracked, precision_untracked, recall_untracked: scores of the same run without its last step: neither evened
@@ -23,7 +23,7 @@ class Measurement:
     after it. best_f1, best_epoch, best_prior_mae: the same F1 of the epoch where it is largest, and the error of that
     epoch's priors. time_s: seconds of the method alone.
     memory_mb, cuda_mb: largest memory of the process, reading and scoring included, and on the GPU, in MiB.
-    health: what is told without the truth.
+    health: what is known without the truth.
     """
 
     bound_fraction: float
@@ -55,9 +55,9 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Row:
-    """A cell with what came of it, a column a field; a cell that failed has an error and no figures.
+    """A cell with what came of it, one column per field; a cell that failed has an error and no figures.
 
-    max_sp: F1 of the best superpixels of the sequence. delta: f1 - max_sp. health: a column a figure. error: one line.
+    max_sp: F1 of the best superpixels of the sequence. delta: f1 - max_sp. health: a column per figure. error: a line.
     """
 
     method: str
@@ -103,8 +103,15 @@ class Row:
         return f"{self.type}/{self.sequence}"
 
 
+def require(figure: float | None) -> float:
+    """A figure that every finished cell has; ValueError for one that is missing."""
+    if figure is None:
+        raise ValueError("only a finished cell with a ceiling has all figures; leave the others out first")
+    return figure
+
+
 def write_rows(rows: Iterable[Row], path: Path) -> None:
-    """Write a CSV, a row a cell, health_FIGURE for each figure of health; what is not known stays empty."""
+    """Write a CSV, one row per cell, health_FIGURE for each figure of health; what is not known stays empty."""
     stream = StringIO()
     names = [entry.name for entry in fields(Row) if entry.name != "health"]
     columns = [*names, *(f"health_{figure}" for figure in FIGURES)]

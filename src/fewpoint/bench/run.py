@@ -1,4 +1,4 @@
-"""A suite from its file to tables, cell by cell, taken up where it was left."""
+"""A suite from its file to tables, cell by cell, continued where it stopped."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,10 +39,10 @@ def run_suite(
     engine: Engine | None = None,
     device: str = "auto",
 ) -> BenchResult:
-    """Run what is not finished yet, each cell in a process of its own, and write results, tables and page.
+    """Run what is not finished yet, each cell in its own process, and write results, tables and page.
 
-    methods: only these are run, those of the suite where there are none; tables show the suite's and these.
-    engine: where cells are run; one after the other on this machine where it is None.
+    methods: only these are run, those of the suite if there are none; tables show the suite's and these.
+    engine: where cells are run; one after the other on this machine if it is None.
     """
     for method in methods:
         check_method(method)
@@ -87,17 +87,7 @@ def _order_ceiling(sequence: BenchSequence, folder: BenchFolder) -> Job:
 
 
 def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
-    order = CellOrder(
-        input=str(cell.sequence.input),
-        truth=str(cell.sequence.truth),
-        points=str(cell.sequence.find_points(cell.points) or ""),
-        method=cell.method,
-        changes=[list(change) for change in cell.variant.changes],
-        bound=cell.bound,
-        seed=cell.seed,
-        device=device,
-        out=str(folder.result(cell).parent),
-    )
+    order = CellOrder(cell.job(device), str(cell.sequence.truth), cell.bound, str(folder.result(cell).parent))
     details = f"{cell.variant.name}, {cell.points}, {cell.bound}, seed {cell.seed}"
     name = f"{cell.method} {cell.sequence.type}/{cell.sequence.name} ({details})"
     return Job(name, f"{cell.method} {cell.variant.name}", WORK, write_order(order), folder.cell_error(cell))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fewpoint.bench.methods import Changes, check_change, check_method
+from fewpoint.bench.methods import check_change, check_method
 from fewpoint.bench.protocols import check_protocol
 from fewpoint.bench.sequences import BenchSequence, DatasetSequence, SingleSequence, find_sequences
+from fewpoint.core.job import Changes
 from fewpoint.errors import InputError, SettingsError
 
 ROOT_VARIABLE = "FEWPOINT_DATA"
@@ -30,7 +31,7 @@ class Variant:
 class Suite:
     """Methods x sequences x seeds x variants x points x bounds.
 
-    points: files beside a sequence's frames, without .csv, or centre; a single sequence has its own. For bounds and
+    points: files next to a sequence's frames, without .csv, or centre; a single sequence has its own. For bounds and
     centre see protocols.
     """
 
@@ -53,7 +54,7 @@ class Suite:
 
 
 def read_suite(path: Path) -> Suite:
-    """Read a suite; its root is relative to the file, and FEWPOINT_DATA, where set, stands in its place.
+    """Read a suite; its root is relative to the file, and FEWPOINT_DATA, if set, stands in its place.
 
     Sequences in the dataset's layout come first, then those of the [[extra]] tables, in the order of the file.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
-from fewpoint.bench.results import Row
+from fewpoint.bench.results import Row, require
 
 CEILING = "Max SP"
 UNTRACKED = ", untracked"
@@ -35,7 +35,7 @@ class Spread:
 class Line:
     """One method of a table.
 
-    types: F1 by type. overall: mean over all types of the table, None where one is missing.
+    types: F1 by type. overall: mean over all types of the table, None if one is missing.
     delta: the same of F1 - Max SP. cells: how many results stand behind it.
     """
 
@@ -126,7 +126,7 @@ def collect_by_type(pairs: Iterable[tuple[str, float]]) -> dict[str, list[float]
 def mean_over_types(values: dict[str, list[float]], types: tuple[str, ...]) -> float | None:
     """Mean over types of the mean of each, so that a type counts once however many sequences it has.
 
-    None where one of the types is missing.
+    None if one of the types is missing.
 
     >>> mean_over_types({"brain": [0.5, 0.75], "ct": [0.25]}, ("brain", "ct"))
     0.4375
@@ -152,17 +152,18 @@ def _split_methods(rows: list[Row]) -> Iterable[list[Row]]:
     for method in dict.fromkeys(row.method for row in rows):
         members = [row for row in rows if row.method == method]
         yield members
-        tracked = [row for row in members if row.f1_untracked is not None]
-        if tracked:
-            yield [
-                replace(row, method=method + UNTRACKED, f1=row.f1_untracked, delta=row.f1_untracked - row.max_sp)
-                for row in tracked
-            ]
+        untracked = [
+            replace(row, method=method + UNTRACKED, f1=row.f1_untracked, delta=row.f1_untracked - require(row.max_sp))
+            for row in members
+            if row.f1_untracked is not None
+        ]
+        if untracked:
+            yield untracked
 
 
 def _sum_up(rows: list[Row], types: tuple[str, ...]) -> Line:
-    scores = collect_by_type((row.type, row.f1) for row in rows)
-    deltas = collect_by_type((row.type, row.delta) for row in rows)
+    scores = collect_by_type((row.type, require(row.f1)) for row in rows)
+    deltas = collect_by_type((row.type, require(row.delta)) for row in rows)
     overall, delta = (mean_over_types(values, types) for values in (scores, deltas))
     return Line(rows[0].method, _spread(scores), overall, delta, len(rows))
 
@@ -170,7 +171,7 @@ def _sum_up(rows: list[Row], types: tuple[str, ...]) -> Line:
 def _sum_up_ceiling(rows: list[Row], types: tuple[str, ...]) -> Line:
     """The ceiling of each sequence, once."""
     sequences = {row.place: row for row in rows}
-    scores = collect_by_type((row.type, row.max_sp) for row in sequences.values())
+    scores = collect_by_type((row.type, require(row.max_sp)) for row in sequences.values())
     return Line(CEILING, _spread(scores), mean_over_types(scores, types), 0.0, len(sequences))
 
 

@@ -9,18 +9,20 @@ import numpy as np
 
 from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
-from fewpoint.bench.methods import Changes, build_method, find_settings, has_setting, runs_pipeline
+from fewpoint.bench.methods import build_method, find_settings
 from fewpoint.bench.oracles import ORACLES, build_oracle
 from fewpoint.bench.protocols import give_bound, take_points
 from fewpoint.bench.records import RECORD_FILE, Course, Record, write_record
 from fewpoint.bench.results import Measurement
-from fewpoint.core import ImageSequence, Listener, PointSet, Segmentation, Segmenter, SuperpixelMap
+from fewpoint.core import ImageSequence, Listener, PointSet, Result, Segmenter, SuperpixelMap
+from fewpoint.core.job import Job
+from fewpoint.core.settings import has_setting, override
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
-from fewpoint.pipeline.config import override
+from fewpoint.methods.registry import is_own
 from fewpoint.report.health import measure_health
 
 WORK = "fewpoint.bench.worker:perform"
@@ -29,25 +31,24 @@ RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
 
 @dataclass(frozen=True)
 class CellOrder:
-    """Run a method and leave its result and montage in the folder `out`.
+    """Run a job and leave its result and montage in the folder `out`.
 
-    input, truth, points: paths that are read; without points they are made of the truth, in its middle.
-    changes: pairs of a setting and its value.
+    truth: path of the true masks. bound: the protocol by which the job's bound is made of the truth. A job without
+    points gets those in the middle of the truth.
     """
 
-    input: str
+    job: Job
     truth: str
-    points: str
-    method: str
-    changes: list[list]
     bound: str
-    seed: int
-    device: str
     out: str
 
     @property
-    def pairs(self) -> Changes:
-        return tuple(map(tuple, self.changes))
+    def method(self) -> str:
+        return self.job.method or ""
+
+    @classmethod
+    def from_table(cls, table: dict[str, Any]) -> "CellOrder":
+        return cls(**{**table, "job": Job.from_table(table["job"])})
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class CeilingOrder:
     input: str
     truth: str
     out: str
+
+    @classmethod
+    def from_table(cls, table: dict[str, Any]) -> "CeilingOrder":
+        return cls(**table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +78,13 @@ ORDERS = {order.__name__: order for order in (CellOrder, CeilingOrder)}
 
 def write_order(order: CellOrder | CeilingOrder) -> dict[str, Any]:
     """The order as plain values."""
-    return {"order": type(order).__name__, **asdict(order)}
+    job = {"job": order.job.as_table()} if isinstance(order, CellOrder) else {}
+    return {"order": type(order).__name__, **vars(order), **job}
 
 
 def perform(values: dict[str, Any]) -> None:
     """Do what an order says that write_order wrote."""
-    order = ORDERS[values["order"]](**{name: value for name, value in values.items() if name != "order"})
+    order = ORDERS[values["order"]].from_table({name: value for name, value in values.items() if name != "order"})
     run_cell(order) if isinstance(order, CellOrder) else measure_ceiling(order)
 
 
@@ -88,7 +94,7 @@ def run_cell(order: CellOrder) -> None:
     epochs = EpochScores(case.truth)
     method = _build(order, case.truth, epochs)
     started = time.perf_counter()
-    result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.seed)
+    result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.job.seed or 0)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
     measurement = replace(measurement, health=measure_health(result, case.points))
     untracked = leave_out_last_step(order, result, case, epochs.superpixels)
@@ -115,18 +121,24 @@ def measure_ceiling(order: CeilingOrder) -> None:
 
 
 def _read_case(order: CellOrder) -> Case:
-    sequence, truth = read_sequence(order.input), read_masks(order.truth)
-    return Case(sequence, take_points(order.points, sequence, truth), truth)
+    sequence, truth = read_sequence(order.job.input), read_masks(order.truth)
+    return Case(sequence, _take_points(order, sequence, truth), truth)
+
+
+def _take_points(order: CellOrder, sequence: ImageSequence, truth: np.ndarray) -> PointSet:
+    points = order.job.points
+    return take_points(points, sequence, truth) if isinstance(points, str) else points.to_points()
 
 
 def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:
     """The method of an order; one that needs the truth is handed it here."""
     if order.method not in ORACLES:
-        return build_method(order.method, order.pairs, order.device, listener)
-    return build_oracle(order.method, truth, find_settings(order.method, order.pairs), order.device, listener)
+        return build_method(order.method, order.job.changes, order.job.device, listener)
+    settings = find_settings(order.method, order.job.changes)
+    return build_oracle(order.method, truth, settings, order.job.device, listener)
 
 
-def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:
+def _measure(result: Result, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:
     score = score_masks(result.masks, truth).pooled
     absence = score_absence(result.masks, truth)
     selected, best, peak = result.history.selected_epoch, epochs.find_best(), measure_peak()
@@ -150,24 +162,28 @@ def _measure(result: Segmentation, truth: np.ndarray, epochs: EpochScores, secon
 
 
 def leave_out_last_step(
-    order: CellOrder, result: Segmentation, case: Case, superpixels: SuperpixelMap | None
+    order: CellOrder, result: Result, case: Case, superpixels: SuperpixelMap | None
 ) -> np.ndarray | None:
     """(T, H, W) bool masks that the same run would have given without its last step; None where there is none."""
-    settings = find_settings(order.method, order.pairs)
-    if not has_setting(settings, "tracking.enabled"):
+    settings = find_settings(order.method, order.job.changes)
+    steps = [name for name in ("tracking", "diffusion") if has_setting(settings, f"{name}.enabled")]
+    steps = [name for name in steps if getattr(settings, name).enabled]
+    if not steps:
         return None
-    evens_out = has_setting(settings, "diffusion.enabled") and settings.diffusion.enabled
-    if not (settings.tracking.enabled or evens_out):
-        return None
-    untracked = override(settings, "tracking.enabled", False)
-    if not runs_pipeline(order.method):
-        from fewpoint.baselines import network_learning  # loads torch
+    if superpixels is None:
+        raise ValueError(f"{order.method} must report its superpixels to be scored without its last step")
+    untracked = settings
+    for name in steps:
+        untracked = override(untracked, f"{name}.enabled", False)
+    if not is_own(order.method):
+        from fewpoint.methods.competitors import network_learning  # loads torch
 
         return network_learning.choose_masks(superpixels, result.probabilities, case.points, untracked.tracking)
-    from fewpoint.pipeline.stages import choose_masks  # loads torch
+    from fewpoint.pipeline.stages import choose_labels  # loads torch
     from fewpoint.pipeline.task import Task
 
-    return choose_masks(Task(case.sequence, case.points, result.bound, untracked), superpixels, result.probabilities)
+    task = Task(case.sequence, case.points, result.bound, untracked)
+    return choose_labels({"": task}, superpixels, (result.probabilities,), (None,))[0].view(bool)
 
 
 def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarray) -> Measurement:
@@ -180,7 +196,7 @@ def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarra
     )
 
 
-def _write_montage(path: Path, case: Case, result: Segmentation) -> None:
+def _write_montage(path: Path, case: Case, result: Result) -> None:
     from fewpoint.report.montage import draw_montage, encode_png
     from fewpoint.report.tiles import set_scene
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName
+from fewpoint.core.job import Job
 from fewpoint.errors import InputError, SettingsError
 
 PORT = 8760
@@ -23,13 +24,13 @@ Host = Annotated[
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=LARGEST_PORT, help="0 takes any that is free.")]
 RootPath = Annotated[
     Path | None,
-    typer.Option("--root", metavar="DIR", help="Nothing outside can be opened. Else the folder that INPUT lies in."),
+    typer.Option("--root", metavar="DIR", help="Nothing outside can be opened. By default the folder of INPUT."),
 ]
-Demo = Annotated[bool, typer.Option("--demo", help="Open a made-up sequence, written to ./fewpoint-demo.")]
+Demo = Annotated[bool, typer.Option("--demo", help="Open a synthetic sequence, written to ./fewpoint-demo.")]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")]
 
 
-def annotate_command(  # noqa: PLR0913 - one argument an option
+def annotate_command(  # noqa: PLR0913 - one argument per option
     input_path: InputPath = None,
     root: RootPath = None,
     host: Host = "127.0.0.1",
@@ -42,7 +43,7 @@ def annotate_command(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Annotate in the browser.
 
-    Everything is kept in a project file INPUT.fewpoint beside INPUT, which fewpoint segment reads too.
+    Everything is kept in a project file INPUT.fewpoint next to INPUT, which fewpoint segment reads too.
     """
     if demo and input_path is not None:
         raise typer.BadParameter("give INPUT or --demo, not both")
@@ -53,6 +54,7 @@ def annotate_command(  # noqa: PLR0913 - one argument an option
         raise SettingsError(
             "the annotator needs FastAPI and uvicorn, which are not installed; run: pip install 'fewpoint[annotate]'"
         ) from None
+    from fewpoint.io.jobs import parse_changes, read_changes
     from fewpoint.web.guard import Gate
     from fewpoint.web.places import Root
     from fewpoint.web.server import Options
@@ -66,15 +68,16 @@ def annotate_command(  # noqa: PLR0913 - one argument an option
     options = Options(
         chosen,
         Gate.for_host(host),
-        device=device,
-        changes=tuple(assignments or ()),
-        config=None if config is None else str(config.absolute()),
+        Job(
+            device=str(device),
+            changes=(*(() if config is None else read_changes(config)), *parse_changes(assignments or [])),
+        ),
     )
     serve(options, port, input_path, open_page=not no_browser, tell=_tell)
 
 
 def write_demo(folder: Path) -> Path:
-    """Write the frames of the sequence that `fewpoint demo` segments, where they are not there yet."""
+    """Write the frames of the sequence that `fewpoint demo` segments, if they are not there yet."""
     from fewpoint.cli.demo import COLOURS, FRAMES, SIDE
     from fewpoint.evaluation.phantom import make_phantom
     from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new

@@ -23,17 +23,18 @@ from fewpoint.cli.engines import (
     build_engine,
 )
 from fewpoint.cli.outputs import Formats
-from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Preset, PresetName
+from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Preset
 from fewpoint.core import Message
+from fewpoint.core.job import Job, OutputChoice
 from fewpoint.errors import FewpointError, InputError
 
 if TYPE_CHECKING:
-    from fewpoint.batch.checks import BadRow, Checked
-    from fewpoint.batch.items import Defaults
-    from fewpoint.batch.manifest import Row
+    from fewpoint.batch.checks import BadRow, Checked, Defaults
+    from fewpoint.batch.folder import BatchFolder
     from fewpoint.batch.run import BatchListener, BatchResult
     from fewpoint.batch.status import Status
     from fewpoint.engines.jobs import Standing
+    from fewpoint.io.rows import Row
 
 SECONDS_BETWEEN_LINES = 30.0
 MOST_NAMED, MOST_SHOWN = 3, 8
@@ -42,7 +43,7 @@ ManifestPath = Annotated[
     Path,
     typer.Argument(
         metavar="MANIFEST.csv",
-        help="A row a sequence: input, points, name, max_fraction and others; or a folder of inputs with points.",
+        help="One row per sequence: input, points, name, max_fraction and others; or a folder of inputs with points.",
     ),
 ]
 OutPath = Annotated[
@@ -66,7 +67,7 @@ PREVIOUS = "previous"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def batch_command(  # noqa: PLR0913 - one argument an option
+def batch_command(  # noqa: PLR0913 - one argument per option
     manifest: ManifestPath,
     out: OutPath,
     engine: EngineChoice = EngineName.LOCAL,
@@ -77,7 +78,7 @@ def batch_command(  # noqa: PLR0913 - one argument an option
     memory_per_job: MemoryPerJob = 0.0,
     retries: Retries = 2,
     skip_bad: SkipBad = False,
-    preset: Preset = PresetName.AUTO,
+    preset: Preset = None,
     device: Device = DeviceName.AUTO,
     assignments: Assignments = None,
     config: ConfigPath = None,
@@ -87,27 +88,30 @@ def batch_command(  # noqa: PLR0913 - one argument an option
     """Segment every sequence of MANIFEST.csv.
 
     Every row is checked before anything starts. Run again to go on where it stopped: what is finished is kept, what has
-    changed is run again. Writes a run folder a sequence, summary.csv and index.html.
+    changed is run again. Writes one run folder per sequence, summary.csv and index.html.
     """
     from fewpoint.batch.folder import BatchFolder, refuse_foreign
-    from fewpoint.batch.items import Defaults
     from fewpoint.batch.manifest import read_rows
     from fewpoint.batch.run import run_after_first, run_batch
+    from fewpoint.io.jobs import parse_changes, read_changes
 
     rows = read_rows(manifest)
     refuse_foreign(out)
     chosen = build_engine(engine, address, jobs, gpus_per_job, cpus_per_job, memory_per_job)
-    depends = any(row.values.get("preset", preset) == PresetName.AUTO for row in rows)
-    kind = _find_kind(engine, device, gpus_per_job) if depends else "cpu"
-    defaults = Defaults(preset, kind, device, config, tuple(assignments or ()), tuple(formats or ()))
-    if warm_start not in (None, PREVIOUS):
-        defaults = replace(defaults, warm_start=_find_model(Path(warm_start)))
+    job = Job(
+        preset=None if preset is None else str(preset),
+        changes=(*(() if config is None else read_changes(config)), *parse_changes(assignments or [])),
+        device=str(device),
+        outputs=OutputChoice.of([str(name) for name in formats or ()]),
+        warm_start=None if warm_start in (None, PREVIOUS) else _find_model(Path(warm_start)),
+    )
+    defaults = _choose_defaults(job, rows, engine, gpus_per_job)
     checks = BatchFolder(out).checks
     checked = _check(rows, defaults, checks)
     _tell_bad(checked.bad, len(rows), skip_bad)
 
     def recheck(model: Path) -> "Checked":
-        return _check(rows, replace(defaults, warm_start=model), checks)
+        return _check(rows, replace(defaults, job=replace(job, warm_start=str(model))), checks)
 
     with show_batch(BatchFolder(out).path) as listener:
         given = (out.absolute(), chosen, listener, retries)
@@ -124,7 +128,7 @@ def batch_status_command(folder: BatchPath, as_json: AsJson = False) -> None:
 
 
 def describe_status(status: "Status") -> list[str]:
-    """The whole in a line, then a line for each item at work and each that failed."""
+    """The whole in one line, then a line for each item at work and each that failed."""
     total = sum(status.counts.values())
     counts = ", ".join(f"{count} {state}" for state, count in status.counts.items())
     left = "" if status.seconds_left is None else f", {_describe_left(status.seconds_left)}"
@@ -152,12 +156,12 @@ def show_batch(path: Path) -> "Iterator[BatchListener]":
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=None)
 
-        def show(told: "Standing | Message") -> None:
-            for line in describe_event(told):
+        def show(event: "Standing | Message") -> None:
+            for line in describe_event(event):
                 progress.console.print(line, markup=False, highlight=False)
-            if not isinstance(told, Message):
-                lines = [describe_pace(told), *_describe_items(folder, told.running[:MOST_SHOWN])]
-                progress.update(task, total=told.total, completed=told.done, description="\n".join(lines))
+            if not isinstance(event, Message):
+                lines = [describe_pace(event), *_describe_items(folder, event.running[:MOST_SHOWN])]
+                progress.update(task, total=event.total, completed=event.done, description="\n".join(lines))
 
         yield show
 
@@ -169,32 +173,32 @@ class PlainLines:
         self._describe_items = describe_items
         self._last = time.monotonic()
 
-    def __call__(self, told: "Standing | Message") -> None:
-        for line in describe_event(told):
+    def __call__(self, event: "Standing | Message") -> None:
+        for line in describe_event(event):
             print(line, file=sys.stderr, flush=True)
-        if not isinstance(told, Message) and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
+        if not isinstance(event, Message) and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
-            at_work = "; ".join(self._describe_items(told.running))
-            print(f"[{told.done}/{told.total}] {describe_pace(told)}: {at_work}", file=sys.stderr, flush=True)
+            at_work = "; ".join(self._describe_items(event.running))
+            print(f"[{event.done}/{event.total}] {describe_pace(event)}: {at_work}", file=sys.stderr, flush=True)
 
 
-def describe_event(told: "Standing | Message") -> list[str]:
+def describe_event(event: "Standing | Message") -> list[str]:
     """What a person should read at once: messages, and attempts that are over."""
     from fewpoint.engines.jobs import summarise_error
 
-    if isinstance(told, Message):
-        return [told.text]
-    if told.failed is not None:
-        failed = told.failed
+    if isinstance(event, Message):
+        return [event.text]
+    if event.failed is not None:
+        failed = event.failed
         return [f"{failed.job.name}: attempt {failed.attempt} failed, tried again: {summarise_error(failed.error)}"]
-    if told.ended is None:
+    if event.ended is None:
         return []
-    ended = told.ended
+    ended = event.ended
     came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
-    return [f"[{told.done}/{told.total}] {ended.job.name}: {came} ({describe_pace(told)})"]
+    return [f"[{event.done}/{event.total}] {ended.job.name}: {came} ({describe_pace(event)})"]
 
 
-def _describe_items(folder: object, names: tuple[str, ...]) -> list[str]:
+def _describe_items(folder: "BatchFolder", names: tuple[str, ...]) -> list[str]:
     from fewpoint.batch.status import describe_item
 
     return [f"{name}: {describe_item(folder, name)}" for name in names]
@@ -204,6 +208,15 @@ def _describe_left(seconds: float) -> str:
     from fewpoint.report.wording import format_seconds
 
     return f"{format_seconds(seconds)} left"
+
+
+def _choose_defaults(job: Job, rows: "tuple[Row, ...]", engine: EngineName, gpus_per_job: float) -> "Defaults":
+    """What holds for all rows; torch is asked for the device only if some row may depend on it."""
+    from fewpoint.batch.checks import Defaults
+
+    presets = {row.values.get("preset", job.preset) for row in rows}
+    depends = bool(presets & {None, "auto"})
+    return Defaults(job, _find_kind(engine, DeviceName(job.device), gpus_per_job) if depends else "cpu")
 
 
 def _find_kind(engine: EngineName, device: DeviceName, gpus_per_job: float) -> str:
@@ -217,7 +230,7 @@ def _find_kind(engine: EngineName, device: DeviceName, gpus_per_job: float) -> s
 
 
 def _check(rows: "tuple[Row, ...]", defaults: "Defaults", known: Path) -> "Checked":
-    """Check all rows, with a word now and then where it takes long."""
+    """Check all rows, with a line now and then if it takes long."""
     from fewpoint.batch.checks import check_rows, read_checks
 
     last = time.monotonic()
@@ -231,12 +244,12 @@ def _check(rows: "tuple[Row, ...]", defaults: "Defaults", known: Path) -> "Check
     return check_rows(rows, defaults, read_checks(known), tell)
 
 
-def _find_model(path: Path) -> Path:
-    """The path made absolute, for jobs may start elsewhere; InputError where no networks lie there."""
+def _find_model(path: Path) -> str:
+    """The path made absolute, for jobs may start elsewhere; InputError if no networks lie there."""
     from fewpoint.pipeline.model import load_model
 
     load_model(path)
-    return path.absolute()
+    return str(path.absolute())
 
 
 def _tell_bad(bad: "tuple[BadRow, ...]", total: int, skip: bool) -> None:
@@ -256,8 +269,9 @@ def _tell(result: "BatchResult", out: Path) -> None:
 
     finished = [entry for entry in result.entries if entry.state == State.FINISHED]
     print(f"{len(finished)} of {len(result.entries)} finished, {len(result.kept)} of them before")
-    for entry in [entry for entry in finished if entry.health is not None][:MOST_NAMED]:
-        print(f"look first at: {entry.name}, health {entry.health.score:.2f}")
+    scores = [(entry.name, entry.health.score) for entry in finished if entry.health is not None]
+    for name, score in scores[:MOST_NAMED]:
+        print(f"look first at: {name}, health {score:.2f}")
     print(f"summary: {out / 'summary.csv'}")
     print(f"index:   {out / 'index.html'}")
     if result.failures:

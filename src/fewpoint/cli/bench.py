@@ -14,7 +14,7 @@ from fewpoint.errors import FewpointError
 
 if TYPE_CHECKING:
     from fewpoint.bench.run import BenchResult
-    from fewpoint.engines.jobs import Standing
+    from fewpoint.engines.jobs import Outcome, Standing
 
 MOST_NAMED = 3
 
@@ -29,7 +29,7 @@ Methods = Annotated[
 ]
 
 
-def bench_command(  # noqa: PLR0913 - one argument an option
+def bench_command(  # noqa: PLR0913 - one argument per option
     suite_path: SuitePath,
     out: OutPath,
     methods: Methods = None,
@@ -57,7 +57,7 @@ def bench_command(  # noqa: PLR0913 - one argument an option
 
 @contextmanager
 def show_standing() -> "Iterator[Callable[[Standing], None]]":
-    """A listener that shows how far a suite is: a live line on a terminal, a line a cell elsewhere."""
+    """A listener that shows how far a suite is: a live line on a terminal, one line per cell elsewhere."""
     if not sys.stderr.isatty():
         yield _print_line
         return
@@ -70,17 +70,16 @@ def show_standing() -> "Iterator[Callable[[Standing], None]]":
 
         def show(standing: "Standing") -> None:
             if standing.ended is not None and standing.ended.error:
-                progress.console.print(describe_end(standing), markup=False, highlight=False)
+                progress.console.print(describe_end(standing.ended), markup=False, highlight=False)
             progress.update(task, total=standing.total, completed=standing.done, description=describe_rest(standing))
 
         yield show
 
 
-def describe_end(standing: "Standing") -> str:
+def describe_end(ended: "Outcome") -> str:
     """The job that has just ended, how long it took, and why it failed if it did."""
     from fewpoint.engines.jobs import summarise_error
 
-    ended = standing.ended
     came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
     return f"{ended.job.name}: {came}"
 
@@ -93,7 +92,7 @@ def describe_rest(standing: "Standing") -> str:
 def _print_line(standing: "Standing") -> None:
     if standing.ended is None:
         return
-    line = f"[{standing.done}/{standing.total}] {describe_end(standing)} ({describe_pace(standing)})"
+    line = f"[{standing.done}/{standing.total}] {describe_end(standing.ended)} ({describe_pace(standing)})"
     print(line, file=sys.stderr, flush=True)
 
 

@@ -10,7 +10,7 @@ from fewpoint.cli.outputs import Formats, Probabilities
 
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")]
 OutPath = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files; that of the run where left out.")
+    Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files; that of the run if left out.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -24,13 +24,13 @@ def convert_command(
 ) -> None:
     """Write the masks of RUN in other formats.
 
-    A film and DICOM SEG need the input of the run, where it was.
+    A film and DICOM SEG need the input of the run in its old place.
     """
     if not formats and not probabilities:
         raise typer.BadParameter("give --format or --probabilities")
     from fewpoint.io.atomic import explaining_write_errors
     from fewpoint.io.formats import Outputs
-    from fewpoint.pipeline.exports import convert_run
+    from fewpoint.runs.exports import convert_run
 
     folder = out or run
     if out is not None:

@@ -13,27 +13,28 @@ OutPath = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the phantom and of the training.")]
 
 FRAMES, SIDE, COLOURS = 16, 64, 3
-SHORTER = ["phases.warmup_epochs=10", "refinement.round_epochs=10"]  # enough for frames as small as these
+SHORTER = ["warmup.epochs=10", "rounds.round_epochs=10"]  # enough for frames as small as these
 
 
 def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
-    """Segment a made-up sequence and score it.
+    """Segment a synthetic sequence and score it.
 
     The sequence shows a moving, deforming object among distractors, clicked once a frame; its truth is known exactly.
     The bound is a box drawn round the object where it is largest, as a person would.
     """
     from fewpoint.cli.progress import show_progress
+    from fewpoint.core.settings import override_from_text
     from fewpoint.evaluation.metrics import score_masks
     from fewpoint.evaluation.phantom import make_phantom
     from fewpoint.evaluation.truth import largest_box
     from fewpoint.io.runs import RunFolder
-    from fewpoint.pipeline.config import override_from_text, preset
-    from fewpoint.pipeline.run import run_task
+    from fewpoint.methods.registry import preset
     from fewpoint.pipeline.task import Task
+    from fewpoint.runs.runner import run_task
 
     phantom = make_phantom(FRAMES, (SIDE, SIDE), seed, channels=COLOURS)
-    _, *box = largest_box(phantom.truth)
-    bound = AreaBound.from_box(tuple(box), phantom.sequence.size)
+    _, y0, x0, y1, x1 = largest_box(phantom.truth)
+    bound = AreaBound.from_box((y0, x0, y1, x1), phantom.sequence.size)
     task = Task(phantom.sequence, phantom.points, bound, override_from_text(preset("fast"), SHORTER), seed)
     with RunFolder.open(out, task.identity()) as folder, show_progress() as listener:
         result = run_task(task, folder, listener)

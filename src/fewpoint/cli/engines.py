@@ -20,7 +20,9 @@ EngineChoice = Annotated[
 Address = Annotated[
     str | None,
     typer.Option(
-        "--address", metavar="HOST:PORT", help="Of the Ray cluster; else RAY_ADDRESS, or a new one on this machine."
+        "--address",
+        metavar="HOST:PORT",
+        help="Of the Ray cluster; by default RAY_ADDRESS, or a new one on this machine.",
     ),
 ]
 Jobs = Annotated[
@@ -29,7 +31,7 @@ Jobs = Annotated[
         "--jobs",
         metavar="N",
         min=1,
-        help="Most jobs to run at once, a process each; else one, as many as the GPUs hold, or as many as Ray places.",
+        help="Most jobs to run at once, each a process; by default one, as many as the GPUs hold or as Ray places.",
     ),
 ]
 GpusPerJob = Annotated[

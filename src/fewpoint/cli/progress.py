@@ -31,7 +31,7 @@ def show_progress(quiet: bool = False) -> Iterator[Listener]:
 
 
 def describe_epoch(event: EpochFinished) -> str:
-    """Phase, epoch and the figures that tell whether training goes well."""
+    """Phase, epoch and the figures that show whether training goes well."""
     record = event.record
     return f"{record.phase}, epoch {event.epochs_done} of at most {event.total}: {describe_figures(event)}"
 
@@ -130,7 +130,7 @@ def _live_display() -> Iterator[Listener]:
 
 
 class LiveDisplay:
-    """One bar a stage; that of learning with its latest epoch beside it. Fits into 80 columns."""
+    """One bar per stage; that of learning with its latest epoch next to it. Fits into 80 columns."""
 
     def __init__(self, progress: "Progress") -> None:
         self._progress = progress

@@ -24,7 +24,7 @@ class TargetName(StrEnum):
     ALL = "all"
 
 
-Target = Annotated[TargetName, typer.Argument(help="What to make anew.")]
+Target = Annotated[TargetName, typer.Argument(help="What to reproduce.")]
 DataPath = Annotated[
     Path, typer.Option("--data", metavar="ROOT", help="Folder with sequences in the layout of the paper's dataset.")
 ]
@@ -35,7 +35,7 @@ OutPath = Annotated[
 Ours = Annotated[str, typer.Option("--ours", metavar="METHOD", help="The method that stands for fewpoint.")]
 
 
-def reproduce_command(  # noqa: PLR0913 - one argument an option
+def reproduce_command(  # noqa: PLR0913 - one argument per option
     target: Target,
     data: DataPath,
     out: OutPath,
@@ -55,7 +55,7 @@ def reproduce_command(  # noqa: PLR0913 - one argument an option
     from fewpoint.bench.reproduction import TARGETS, Plan, reproduce
 
     changes = tuple(_parse(assignment) for assignment in assignments or [])
-    plan = Plan.find(data, ours, seed, changes)
+    plan = Plan.find(data, ours, seed or 0, changes)
     targets = TARGETS if target == TargetName.ALL else (target.value,)
     chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     with show_standing() as listener:

@@ -5,17 +5,13 @@ import math
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fewpoint.cli.outputs import Formats, Probabilities
-from fewpoint.core import AreaBound, ImageSequence, Message, PointSet
-from fewpoint.errors import InputError
-
-if TYPE_CHECKING:
-    from fewpoint.core.project import Project
-    from fewpoint.pipeline.config import Settings
+from fewpoint.core.job import Bounds, BoxOnFrame, GivenBound, Job, OutputChoice
+from fewpoint.core.source import Reading
 
 
 class PresetName(StrEnum):
@@ -48,7 +44,7 @@ InputPath = Annotated[
         metavar="INPUT",
         help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI, NRRD or MetaImage volume, a DICOM series, "
         "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info. Or a .fewpoint project of the "
-        "annotator, with its points, bound, preset and seed.",
+        "annotator, with its points, bounds, preset and seed, unless they are given here.",
     ),
 ]
 OutPath = Annotated[
@@ -62,7 +58,7 @@ PointsPath = Annotated[
         help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
         "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; a 2dlocs.csv; or a "
         ".fewpoint project. A column object names several objects. "
-        "May be left out where INPUT comes with a 2dlocs.csv.",
+        "May be left out if INPUT comes with a 2dlocs.csv.",
     ),
 ]
 Axis = Annotated[
@@ -81,7 +77,7 @@ Window = Annotated[
     typer.Option(
         "--window",
         metavar="LEVEL,WIDTH",
-        help="Pixel values that matter: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Else measured.",
+        help="Pixel values that matter: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Measured if not given.",
     ),
 ]
 MaxFraction = Annotated[
@@ -102,22 +98,36 @@ LargestBox = Annotated[
     ),
 ]
 Preset = Annotated[
-    PresetName, typer.Option("--preset", help="auto is accurate on CUDA and fast elsewhere; paper needs a GPU.")
+    PresetName | None,
+    typer.Option(
+        "--preset",
+        show_default="auto, or the project's",
+        help="auto is accurate on CUDA and fast elsewhere; paper needs a GPU.",
+    ),
 ]
 Method = Annotated[
     str | None,
     typer.Option(
-        "--method", metavar="NAME", help="Another method than fewpoint's own, for comparison; see fewpoint info."
+        "--method", metavar="NAME", help="A method other than fewpoint's own, for comparison; see fewpoint info."
     ),
 ]
-Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same masks on a CPU.")]
+Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU if there is one.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        show_default="0, or the project's",
+        help="The same seed gives the same masks on a CPU.",
+    ),
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one setting; may be repeated; see fewpoint info."),
 ]
 ConfigPath = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table a section.")
+    Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table per section.")
 ]
 NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the probabilities instead of tracking.")]
 TimeLimit = Annotated[
@@ -125,7 +135,7 @@ TimeLimit = Annotated[
     typer.Option(
         "--time-limit",
         metavar="MIN",
-        help="Minutes until the masks are there: epochs, and at need networks, are left out so that it fits.",
+        help="Minutes until the masks are there: epochs and, if needed, networks are left out so that it fits.",
     ),
 ]
 Refine = Annotated[
@@ -148,7 +158,7 @@ WarmStart = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and no progress.")]
 
 
-def segment_command(  # noqa: PLR0913 - one argument an option
+def segment_command(  # noqa: PLR0913 - one argument per option
     input_path: InputPath,
     out: OutPath,
     points_path: PointsPath = None,
@@ -158,10 +168,10 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     window: Window = None,
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
-    preset: Preset = PresetName.AUTO,
+    preset: Preset = None,
     method: Method = None,
     device: Device = DeviceName.AUTO,
-    seed: Seed = 0,
+    seed: Seed = None,
     assignments: Assignments = None,
     config: ConfigPath = None,
     no_tracking: NoTracking = False,
@@ -173,80 +183,59 @@ def segment_command(  # noqa: PLR0913 - one argument an option
     as_json: AsJson = False,
 ) -> None:
     """Segment the clicked object, or several, on every frame of INPUT."""
-    fractions, boxes = _by_object("--max-fraction", max_fraction), _by_object("--largest-box", largest_box)
-    if fractions.keys() & boxes.keys():
-        raise typer.BadParameter("give --max-fraction or --largest-box, not both")
-    bounds = {name: _parse_fraction(text) for name, text in fractions.items()}
     _refuse_combinations(preset, method, time_limit, refined, warm_start)
-    from fewpoint.cli.competitors import CompetitorTask, choose_settings, is_competitor, run_competitor
-    from fewpoint.io.images import parse_window, read_sequence
-    from fewpoint.io.projects import is_project, read_project
+    if no_tracking and method is None and preset in (PresetName.ACCURATE, PresetName.FAST):
+        raise typer.BadParameter(f"--no-tracking is for the preset paper, {preset} does not track; leave it out")
+    if method is not None:
+        _refuse_unknown(method)
+    from fewpoint.io.images import parse_window
+    from fewpoint.io.jobs import parse_changes, read_changes, settle_job
 
-    project = read_project(input_path) if is_project(input_path) else None
-    if project is not None:
-        input_path, points_path = project.input, points_path or project.path
-        preset = project.project.preset if preset == PresetName.AUTO else preset
-        seed = seed or project.project.seed
-    changes = [*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]
-    previous = None
-    if refined is not None:
-        from fewpoint.pipeline.previous import load_previous
-
-        previous = load_previous(refined)
-    if method is None:
-        base = previous.settings if previous is not None and preset == PresetName.AUTO else None
-        settings = build_settings(preset, device, config, changes, base)
-    else:
-        settings = choose_settings(method, config, changes)
-    sequence = read_sequence(
-        input_path,
-        axis=axis,
-        channels=_parse_channels(channels),
-        added=tuple(added or ()),
-        window=None if window is None else parse_window(window),
+    job = Job(
+        input=str(input_path),
+        points=_text(points_path) or "",
+        reading=Reading(
+            axis=str(axis),
+            channels=_parse_channels(channels),
+            added=tuple(map(str, added or ())),
+            window=None if window is None else parse_window(window),
+        ),
+        bounds=_parse_bounds(max_fraction, largest_box),
+        method=method,
+        preset=None if preset is None else str(preset),
+        changes=(
+            *(() if config is None else read_changes(config)),
+            *parse_changes([*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]),
+        ),
+        seed=seed,
+        device=str(device),
+        outputs=OutputChoice.of([str(name) for name in formats or ()], probabilities=probabilities),
+        time_limit_s=None if time_limit is None else 60 * time_limit,
+        refine=_text(refined),
+        warm_start=_text(warm_start),
+        name=out.name,
     )
-    points = _read_points(input_path, points_path, sequence)
-    bounds |= {name: _read_box(text, sequence) for name, text in boxes.items()}
-    if not bounds and project is not None:
-        bounds = _bounds_of(project.project)
-    bound, own_bounds = bounds.pop("", None), tuple(sorted(bounds.items()))
+    _run(settle_job(job), out, as_json)
 
+
+def _run(job: Job, out: Path, as_json: bool) -> None:
+    """Run a job by its method, showing how it goes, and say what came out."""
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
-    from fewpoint.io.runs import RunFolder
+    from fewpoint.io.runs import read_finished
+    from fewpoint.runs.jobs import run_job
 
-    outputs = Outputs.of(formats or [], probabilities=probabilities)
-    if is_competitor(method):
-        if own_bounds:
-            raise InputError(f"{method} segments one object, a bound is given for {own_bounds[0][0]}; give it without")
-        task, run = CompetitorTask(method, sequence, points, bound, settings, seed, device, outputs), run_competitor
-    else:
-        from fewpoint.pipeline.run import run_task
-        from fewpoint.pipeline.task import Task
-
-        limit_s = None if time_limit is None else 60 * time_limit
-        model = None
-        if warm_start is not None:
-            from fewpoint.pipeline.model import load_model
-
-            model = load_model(warm_start)
-        task = Task(sequence, points, bound, settings, seed, device, outputs, limit_s, previous, model, own_bounds)
-        task.check_previous()
-        run = run_task
-    with RunFolder.open(out, task.identity()) as folder:
-        with show_progress(quiet=as_json) as listener:
-            for note in sequence.source.notes:
-                listener(Message(note, warning=True))
-            run(task, folder, listener)
-        masks = [folder.path / FILES[name] for name in outputs.resolve(sequence.source)]
-        _tell(folder.path, folder.manifest, masks, as_json)
+    with show_progress(quiet=as_json) as listener:
+        result = run_job(job, out, listener)
+    masks = [out / FILES[name] for name in Outputs(**vars(job.outputs)).resolve(result.source)]
+    _tell(out, read_finished(out), masks, as_json)
 
 
 def _refuse_combinations(
-    preset: str, method: str | None, time_limit: float | None, refined: Path | None, warm_start: Path | None
+    preset: str | None, method: str | None, time_limit: float | None, refined: Path | None, warm_start: Path | None
 ) -> None:
     """BadParameter for options that make no sense together, before anything is read."""
-    if method is not None and preset != PresetName.AUTO:
+    if method is not None and preset is not None:
         raise typer.BadParameter("give --method or --preset, not both")
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
@@ -258,25 +247,18 @@ def _refuse_combinations(
         raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
 
 
-def build_settings(
-    preset: str, device: str, config: Path | None, assignments: list[str], base: "Settings | None" = None
-) -> "Settings":
-    """A preset, or the settings `base`, changed by a file and then by single assignments."""
-    from fewpoint.pipeline import config as settings_module
+def _refuse_unknown(method: str) -> None:
+    """SettingsError for a method that there is not, or that only the bench can run."""
+    from fewpoint.methods.registry import list_methods
 
-    chosen = base or settings_module.preset(preset, _resolve_device(preset, device))
-    if config is not None:
-        chosen = settings_module.override_from_toml(chosen, config)
-    return settings_module.override_from_text(chosen, assignments)
+    if method not in list_methods():
+        from fewpoint.bench.methods import check_blind  # loads torch
+
+        check_blind(method)
 
 
-def _resolve_device(preset: str, device: str) -> str:
-    """The kind of device; asks torch only where the preset depends on it."""
-    if preset != PresetName.AUTO:
-        return device
-    from fewpoint.learning.devices import choose_device
-
-    return choose_device(device).type
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _parse_channels(text: str | None) -> tuple[int, ...]:
@@ -286,17 +268,18 @@ def _parse_channels(text: str | None) -> tuple[int, ...]:
         raise typer.BadParameter(f"--channels must be whole numbers such as 0,2, got {text}") from None
 
 
-def _read_points(input_path: Path, points_path: Path | None, sequence: ImageSequence) -> PointSet:
-    from fewpoint.io.points import find_points, read_points
-
-    found = points_path or find_points(input_path)
-    if found is None:
-        raise InputError(f"points on the object are needed and {input_path} comes with none; give --points FILE")
-    return read_points(found, sequence)
+def _parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bounds:
+    """Bounds by object from the options --max-fraction and --largest-box."""
+    by_fraction, by_box = _by_object("--max-fraction", fractions), _by_object("--largest-box", boxes)
+    if by_fraction.keys() & by_box.keys():
+        raise typer.BadParameter("give --max-fraction or --largest-box, not both")
+    bounds = {name: GivenBound(_parse_fraction(text)) for name, text in by_fraction.items()}
+    bounds |= {name: GivenBound(box=_parse_box(text)) for name, text in by_box.items()}
+    return tuple(sorted(bounds.items(), key=lambda each: each[0]))
 
 
 def _by_object(option: str, given: list[str] | None) -> dict[str, str]:
-    """The values of an option by the object that they are given for, "" for all that have none of their own."""
+    """The values of an option by the object that they are given for, "" for all that have none."""
     values: dict[str, str] = {}
     for text in given or ():
         name, _, value = text.rpartition("=")
@@ -306,37 +289,19 @@ def _by_object(option: str, given: list[str] | None) -> dict[str, str]:
     return values
 
 
-def _parse_fraction(text: str) -> AreaBound:
+def _parse_fraction(text: str) -> float:
     try:
-        return AreaBound(float(text))
+        return float(text)
     except ValueError:
         raise typer.BadParameter(f"--max-fraction must be a number between 0 and 1, got {text}") from None
 
 
-def _read_box(text: str, sequence: ImageSequence) -> AreaBound:
-    frame, *box = _parse_box(text)
-    if not 0 <= frame < len(sequence):
-        raise InputError(
-            f"the box is on frame {frame}, but the sequence has frames 0 to {len(sequence) - 1}; frames count from zero"
-        )
-    return AreaBound.from_box(tuple(box), sequence.size)
-
-
-def _bounds_of(project: "Project") -> dict[str, AreaBound]:
-    """The bounds that a person has drawn, by object; that of a single one by no name."""
-    clicked = project.clicked or project.objects[:1]
-    bounds = {each.name if len(clicked) > 1 else "": project.bound_of(each.name) for each in clicked}
-    return {name: bound for name, bound in bounds.items() if bound is not None}
-
-
-def _parse_box(text: str) -> list[int]:
+def _parse_box(text: str) -> BoxOnFrame:
     try:
-        numbers = [int(part) for part in text.split(",")]
+        frame, y0, x0, y1, x1 = (int(part) for part in text.split(","))
     except ValueError:
-        numbers = []
-    if len(numbers) != 5:
-        raise typer.BadParameter(f"--largest-box must be five whole numbers FRAME,Y0,X0,Y1,X1, got {text}")
-    return numbers
+        raise typer.BadParameter(f"--largest-box must be five whole numbers FRAME,Y0,X0,Y1,X1, got {text}") from None
+    return frame, y0, x0, y1, x1
 
 
 def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> None:
@@ -360,19 +325,25 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
 
 
 def _describe_objects(summary: dict) -> list[str]:
-    """A line an object; where there are several, with their numbers and names, and what is to be said of all."""
+    """One line per object; if there are several, with their numbers and names, and then the notes."""
     lines = [
-        f"{each['frames_with_object']} of {each['frames']} frames show {each.get('name', 'the object')}, "
+        f"{each['frames_with_object']} of {each['frames']} frames show {_call(each['name'])}, "
         f"{each['mean_share']:.2%} of a frame on average (bound {each['bound']:.2%})"
-        for each in summary.get("objects", [summary])
+        for each in summary["objects"]
     ]
-    if "objects" not in summary:
+    if len(lines) == 1:
         return lines
     return [*(f"{number}: {line}" for number, line in enumerate(lines, start=1)), *summary["notes"]]
 
 
+def _call(name: str) -> str:
+    from fewpoint.core.result import UNNAMED
+
+    return "the object" if name == UNNAMED.name else name
+
+
 def _describe_costs(manifest: dict) -> list[str]:
-    """Where the time went, a row a stage, then all of it with the largest memory."""
+    """Where the time went, one row per stage, then all of it with the largest memory."""
     from fewpoint.io.memory import PeakMemory
 
     seconds = manifest["seconds"]

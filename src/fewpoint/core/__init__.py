@@ -18,14 +18,13 @@ from fewpoint.core.progress import (
     SuperpixelsReady,
     ignore,
 )
-from fewpoint.core.segmentation import AnySegmentation, LabelledSegmentation, Segmentation
+from fewpoint.core.result import ObjectResult, Result
 from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.core.superpixels import SuperpixelMap
 
 __all__ = [
-    "AnySegmentation",
     "AreaBound",
     "EpochFinished",
     "EpochPredicted",
@@ -33,16 +32,16 @@ __all__ = [
     "Geometry",
     "ImageSequence",
     "LabelMap",
-    "LabelledSegmentation",
     "Listener",
     "Message",
     "ObjectLabel",
+    "ObjectResult",
     "PointSet",
     "PriorEstimate",
     "PriorHistory",
     "ProbabilityMaps",
     "Reading",
-    "Segmentation",
+    "Result",
     "Segmenter",
     "Source",
     "StageFinished",

@@ -1,4 +1,4 @@
-"""Everything a person can do to a project, each as a value that can be written down and done again."""
+"""Everything a person can do to a project, each as a value that can be stored and replayed."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -6,13 +6,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from fewpoint.core.run_lengths import Stretches
 from fewpoint.errors import InputError
 
-# Read by pydantic where an action comes over the network: a field that no action has is refused, not ignored.
+# Read by pydantic for actions sent over the network: an unknown field is refused, not ignored.
 STRICT = {"extra": "forbid"}
 
 
 @dataclass(frozen=True)
 class AddPoint:
-    """A click on an object; not positive: a click beside it, where a mask leaked."""
+    """A click on an object or, if not positive, next to it, where a mask leaked."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -41,7 +41,7 @@ class RemovePoint:
 
 @dataclass(frozen=True)
 class MarkAbsent:
-    """The object is not on this frame; absent false takes the mark away."""
+    """The object is not on this frame; absent=false removes the mark."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -73,7 +73,7 @@ class ClearBox:
 
 @dataclass(frozen=True)
 class SetFraction:
-    """Largest share of a frame of every object that has no box; None: it is estimated."""
+    """Largest share of a frame that any object without a box covers; None to estimate it."""
 
     __pydantic_config__ = STRICT
     fraction: float | None
@@ -82,7 +82,7 @@ class SetFraction:
 
 @dataclass(frozen=True)
 class AddObject:
-    """colour: #rrggbb, None for the next of the palette."""
+    """colour: #rrggbb, None for the next in the palette."""
 
     __pydantic_config__ = STRICT
     name: str
@@ -123,7 +123,7 @@ class SetSettings:
 
 @dataclass(frozen=True)
 class Brush:
-    """The whole mask of a frame as a person drew it, as run lengths; none: the object is not there."""
+    """The whole mask of a frame as a person drew it, as run lengths; empty if the object is not there."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -174,7 +174,7 @@ KINDS: dict[str, type] = {get_args(get_type_hints(each)["kind"])[0]: each for ea
 
 
 def to_table(action: Action) -> dict[str, Any]:
-    """The action as JSON has it.
+    """The action as plain values for JSON.
 
     >>> to_table(RemovePoint(7))
     {'point': 7, 'kind': 'remove_point'}
@@ -183,7 +183,7 @@ def to_table(action: Action) -> dict[str, Any]:
 
 
 def from_table(table: Any) -> Action:
-    """The action that to_table wrote down, every field checked for its type."""
+    """The action that to_table turned into plain values, with the type of every field checked."""
     kind = table.get("kind") if isinstance(table, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"an action must be one of {', '.join(KINDS)}, got {str(kind)[:40]}")

@@ -27,7 +27,7 @@ class AreaBound:
     def from_box(cls, box: tuple[int, int, int, int], size: tuple[int, int]) -> "AreaBound":
         """Share of the frame inside a box (y0, x0, y1, x1), y1 and x1 exclusive, drawn where the object is largest.
 
-        A box has 4/pi = 1.27 times the area of the ellipse in it, so it bounds most objects as it is.
+        A box has 4/pi = 1.27 times the area of the ellipse in it, so it bounds most objects as is.
 
         >>> AreaBound.from_box((0, 0, 5, 10), (10, 20)).fraction
         0.25

@@ -16,13 +16,13 @@ LEAST_DETERMINANT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Place of a stored (I, J, K) array in the patient, in RAS millimetres, and the axes that became frames.
+    """Where a stored (I, J, K) array lies in the patient, in RAS millimetres, and the axes that became frames.
 
-    shape: voxels along the stored axes i, j, k. spacing_mm: distance of neighbouring voxels along them.
+    shape: voxels along the stored axes i, j, k. spacing_mm: distance between neighbouring voxels along them.
     direction: (3, 3) float64, column n is the unit vector along stored axis n: right, anterior, superior.
     origin_mm: centre of voxel (0, 0, 0).
     axes: the stored axes that became frame, y and x. No axis is ever flipped.
-    over_time: frames follow in time, so that the spacing between them means nothing.
+    over_time: frames follow each other in time, so the spacing between them means nothing.
 
     >>> Geometry.from_affine(np.diag([2.0, 2.0, 5.0, 1.0]), (64, 48, 9)).spacing_mm
     (2.0, 2.0, 5.0)
@@ -53,8 +53,9 @@ class Geometry:
         spacing = np.linalg.norm(affine[:3, :3], axis=0)
         if not (np.isfinite(affine).all() and spacing.all()):
             raise InputError("the affine must be finite with no column of zeros; correct the header")
+        i, j, k = map(int, shape)
         return cls(
-            tuple(map(int, shape)),
+            (i, j, k),
             tuple(spacing.tolist()),
             affine[:3, :3] / spacing,
             tuple(affine[:3, 3].tolist()),
@@ -71,7 +72,8 @@ class Geometry:
     @property
     def frames_shape(self) -> tuple[int, int, int]:
         """Frames, height and width."""
-        return tuple(self.shape[axis] for axis in self.axes)
+        frames, height, width = (self.shape[axis] for axis in self.axes)
+        return frames, height, width
 
     @property
     def voxel_ml(self) -> float:
@@ -86,13 +88,13 @@ class Geometry:
 
     @property
     def pixel_spacing_mm(self) -> tuple[float, float]:
-        """Distance of neighbouring pixels of a frame along y and along x."""
+        """Distance between neighbouring pixels of a frame along y and along x."""
         return self.spacing_mm[self.axes[1]], self.spacing_mm[self.axes[2]]
 
     def cut(self, choice: str) -> "Geometry":
         """The same volume cut into frames along an axis, one of AXIS_CHOICES.
 
-        auto takes the axis with the widest spacing, the last where none is clearly wider. Rows of a frame follow the
+        auto takes the axis with the widest spacing, the last if none is clearly wider. Rows of a frame follow the
         later of the other two stored axes, columns the earlier.
 
         >>> Geometry.from_affine(np.diag([1.0, 4.0, 1.0, 1.0]), (8, 8, 8)).cut("auto").axes
@@ -108,7 +110,7 @@ class Geometry:
         return replace(self, axes=(axis, rows, columns))
 
     def crop(self, rows: tuple[int, int], columns: tuple[int, int]) -> "Geometry":
-        """The part of every frame between these rows and columns, ends exclusive.
+        """Every frame cropped to these rows and columns, ends exclusive.
 
         >>> whole = Geometry.from_affine(np.diag([2.0, 1.0, 5.0, 1.0]), (64, 48, 9))
         >>> part = whole.crop((4, 10), (5, 20))
@@ -139,7 +141,7 @@ class Geometry:
         return widest if self.spacing_mm[widest] > CLEARLY_COARSER * max(others) else 2
 
     def _axis_across(self, plane: str) -> int:
-        """The stored axis closest to the normal of a plane, each stored axis being closest to one plane's."""
+        """The stored axis closest to the normal of a plane, with each stored axis assigned to one plane."""
         closeness = np.abs(self.direction)
         best = max(permutations(range(3)), key=lambda order: sum(closeness[world, order[world]] for world in range(3)))
         return best[PLANES.index(plane)]

@@ -30,7 +30,7 @@ class EpochRecord:
     """One row of the training history; a figure that a phase does not have is NaN.
 
     The network is not looked at after every epoch: click_probability, negative_variance and largest_positive_share are
-    NaN where it was not. After the last epoch of a network it always is.
+    NaN if it was not. After the last epoch of a network it always is.
 
     epoch: counts from 1 over all phases. phase: "warm-up", "estimation" or "final".
     loss, positive_risk, negative_risk: means over the steps of the epoch.
@@ -58,12 +58,12 @@ class EpochRecord:
 
 @dataclass(frozen=True, eq=False)
 class PriorHistory:
-    """Training as it went, an entry an epoch.
+    """The course of training, one entry per epoch.
 
-    records: one EpochRecord an epoch.
+    records: one EpochRecord per epoch.
     priors, observed, positive_share: (E, T) float32, what each frame's prior, observation and predicted share were;
     observation and share are NaN for epochs after which the network was not looked at.
-    selected_epoch: epoch whose priors were handed to the last phase; 0 where none was chosen, or several were.
+    selected_epoch: epoch whose priors were passed to the last phase; 0 if none was chosen, or several were.
     """
 
     records: tuple[EpochRecord, ...]
@@ -76,7 +76,7 @@ class PriorHistory:
         for values in (self.priors, self.observed, self.positive_share):
             if values.ndim != 2 or len(values) != len(self.records):
                 raise InputError(
-                    f"history needs one row of priors an epoch: {len(self.records)} epochs, {values.shape}"
+                    f"history needs one row of priors per epoch: {len(self.records)} epochs, {values.shape}"
                 )
 
     @classmethod

@@ -10,7 +10,7 @@ from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
 MOST_OBJECTS = 255
-# Told apart on grey frames, by colour-blind readers too; further objects get colours round the wheel.
+# Distinguishable on grey frames, for colour-blind readers too; further objects get colours round the wheel.
 COLOURS = ((0, 210, 255), (255, 140, 0), (0, 200, 120), (240, 100, 190), (240, 228, 66), (110, 130, 255), (213, 70, 40))
 GOLDEN_TURN = 0.618  # of the wheel, after which colours hardly ever come near each other again
 
@@ -28,7 +28,7 @@ class LabelMap:
     """The objects of every frame as numbers.
 
     values: (T, H, W) uint8, 0 where there is no object, n for the n-th of the objects.
-    names, source: as in Segmentation.
+    names, source: as in Result.
     """
 
     values: np.ndarray
@@ -50,20 +50,20 @@ class LabelMap:
 
 
 def label_objects(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
-    """Each name with a colour of its own, in order.
+    """Each name with its own colour, in order.
 
     >>> label_objects(("liver", "spleen"))[1]
     ObjectLabel(name='spleen', colour=(255, 140, 0))
     """
     if len(names) > MOST_OBJECTS:
-        raise InputError(f"at most {MOST_OBJECTS} objects fit into one run, got {len(names)}; make several")
+        raise InputError(f"at most {MOST_OBJECTS} objects fit into one run, got {len(names)}; use several runs")
     return tuple(ObjectLabel(name, _choose_colour(number)) for number, name in enumerate(names))
 
 
 def share_pixels(claims: tuple[np.ndarray, ...]) -> tuple[np.ndarray, int]:
-    """(H, W) uint8 number from 1 of the object with the largest claim, and how many pixels two claim alike.
+    """(H, W) uint8 number from 1 of the object with the largest claim, and how many pixels two claim equally.
 
-    claims: (H, W) float32 of each object on one frame, -inf outside its mask. Of equal ones the first gets a pixel.
+    claims: (H, W) float32 of each object on one frame, -inf outside its mask. Ties go to the first object.
 
     >>> labels, ties = share_pixels((np.float32([[0.6, 0.7, -np.inf]]), np.float32([[0.8, 0.7, -np.inf]])))
     >>> labels.tolist(), ties
@@ -80,7 +80,7 @@ def share_pixels(claims: tuple[np.ndarray, ...]) -> tuple[np.ndarray, int]:
 
 
 def describe_ties(ties: int) -> tuple[str, ...]:
-    """What to say of pixels that two objects claim alike."""
+    """A note about pixels that two objects claim equally."""
     return (f"{ties} pixels are as likely one object as another: they went to the first by name",) if ties else ()
 
 

@@ -1,4 +1,4 @@
-"""Arrays with an entry a frame: large ones lie in a file, and in memory only the frames that are being looked at."""
+"""Arrays with one entry per frame: large ones are in a file, with only the frames in use in memory."""
 
 import mmap
 import os
@@ -12,13 +12,13 @@ from numpy.typing import DTypeLike
 from fewpoint.errors import OutputError
 
 LARGE_BYTES = 2**27
-KEPT_BYTES = 2**25  # of a file, that a walk over its frames keeps in memory
+KEPT_BYTES = 2**25  # how much of a file a walk over its frames keeps in memory
 
 
 def make_frames(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """An array of zeros; from LARGE_BYTES on in a file without a name, which the system removes.
+    """An array of zeros; from LARGE_BYTES up in an unnamed file, which the system removes.
 
-    Such a file lies in the folder for temporary files, where the variable TMPDIR names another.
+    The file is in the folder for temporary files, which the variable TMPDIR can set.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < LARGE_BYTES:
@@ -36,7 +36,7 @@ def make_frames(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
 
 def gather_frames(frames: Iterable[np.ndarray], shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """One array of frames that come one after another, as many as its first side is long.
+    """Collect frames that come one after another into one array; there must be shape[0] of them.
 
     >>> gather_frames((np.full(2, number) for number in range(3)), (3, 2), np.uint8).tolist()
     [[0, 0], [1, 1], [2, 2]]
@@ -59,8 +59,8 @@ def stack_arrays(arrays: list[np.ndarray], dtype: DTypeLike) -> np.ndarray:
 
 
 def walk(array: np.ndarray) -> Iterator[np.ndarray]:
-    """The entries of the first axis, one after another; those of a file leave memory soon after."""
-    # Of a part of each frame, whole frames come into memory.
+    """The entries of the first axis, one after another; those in a file leave memory soon after."""
+    # Even if the array is cropped, whole frames come into memory.
     step = max(1, KEPT_BYTES // max(1, abs(array.strides[0])))
     for number, entry in enumerate(array, start=1):
         yield entry
@@ -70,9 +70,16 @@ def walk(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def let_go(array: np.ndarray) -> None:
-    """Let what lies in a file leave memory, from where it comes again when it is looked at; else do nothing."""
-    while isinstance(array, np.ndarray) and not isinstance(array.base, mmap.mmap):
-        array = array.base
-    # Changes to a mode "c" are nowhere but in memory.
-    if isinstance(array, np.memmap) and array.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
-        array.base.madvise(mmap.MADV_DONTNEED)
+    """Drop an array in a file from memory; it is read again on the next access. Other arrays are left alone."""
+    owner, file = array, _base_of(array)
+    while isinstance(file, np.ndarray):
+        owner, file = file, _base_of(file)
+    # Changes in mode "c" exist only in memory.
+    is_file = isinstance(owner, np.memmap) and owner.mode != "c"
+    if is_file and isinstance(file, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        file.madvise(mmap.MADV_DONTNEED)
+
+
+def _base_of(array: np.ndarray) -> object:
+    """What holds the array's numbers: another array, a mapped file, or None; NumPy's type hint only has arrays."""
+    return array.base

@@ -13,11 +13,11 @@ class PointSet:
 
     coordinates: (P, 3) int64, zero-based columns frame, y, x, no row twice, sorted.
     absent: sorted frames on which a person said the object is not there; of several objects, that none is.
-    objects: name of the object under each point; empty where nobody gave names.
+    objects: name of the object under each point; empty if nobody gave names.
     negatives: (Q, 3) int64 like coordinates: where a person said that the object is not. None is ever required.
-    negative_objects: name of the object that is not there, for each negative, "" for any of several; empty where nobody
+    negative_objects: name of the object that is not there, for each negative, "" for any of several; empty if nobody
     gave names.
-    absent_of: sorted (frame, name) of single objects said not to be there, where there are several.
+    absent_of: sorted (frame, name) of single objects said not to be there, if there are several.
 
     >>> PointSet.from_rows([(0, 3, 4)], absent=[1]).frames
     array([0])
@@ -54,7 +54,7 @@ class PointSet:
             )
         unknown = sorted({name for _, name in self.absent_of} - set(self.objects))
         if unknown:
-            raise InputError(f"object {unknown[0]} is marked absent but has no point; click on it once, or correct it")
+            raise InputError(f"object {unknown[0]} is marked absent but has no point; click on it or fix the name")
         frames = self.coordinates[:, 0].tolist()
         named = set(zip(frames, self.objects, strict=False)) & set(self.absent_of)
         contradicted = sorted(set(self.absent) & set(frames) | {frame for frame, _ in named})
@@ -73,9 +73,9 @@ class PointSet:
         negative_objects: list[str] | tuple[str, ...] = (),
         absent_of: list[tuple[int, str]] | tuple[tuple[int, str], ...] = (),
     ) -> "PointSet":
-        """Sort the rows, and with them the objects, and check that none stands twice.
+        """Sort the rows with their objects, and check that none occurs twice.
 
-        Where there is one object only, what is said of it by name is said of the frame.
+        If there is only one object, its marks in absent_of become marks in absent.
         """
         coordinates, names = _sort_rows(rows, objects)
         _refuse_twice(coordinates.tolist())
@@ -97,7 +97,7 @@ class PointSet:
         return tuple(sorted(set(self.objects)))
 
     def of_object(self, name: str) -> "PointSet":
-        """What is said of one object alone, without its name: where one of the others is, this one is not.
+        """The marks of one object, without its name; points on the others become its negatives.
 
         >>> both = PointSet.from_rows([(0, 3, 4), (1, 5, 6)], [2], ["a", "b"], absent_of=[(0, "b")])
         >>> alone = both.of_object("b")
@@ -111,7 +111,7 @@ class PointSet:
         return PointSet(self.coordinates[own], tuple(sorted(absent)), negatives=negatives)
 
     def of_objects(self, names: tuple[str, ...]) -> "PointSet":
-        """What is said of some objects, with their names: where one of the others is, none of these is.
+        """The marks of some objects, with their names; points on the others become negatives of all of these.
 
         >>> every = PointSet.from_rows([(0, 1, 1), (0, 2, 2), (0, 9, 9)], [], ["a", "b", "c"])
         >>> some = every.of_objects(("a", "b"))
@@ -166,9 +166,9 @@ def _sort_rows(
 
 
 def _refuse_twice(rows: list[list[int]], names: tuple[str, ...] = ()) -> None:
-    """Raise InputError where a sorted row stands twice, with the same name where there are names."""
+    """Raise InputError if a row occurs twice, with the same name if there are names."""
     seen = set()
     for (frame, y, x), name in zip(rows, names or ("",) * len(rows), strict=True):
         if (frame, y, x, name) in seen:
-            raise InputError(f"each point must stand once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
+            raise InputError(f"each point must occur once, frame {frame}, y {y}, x {x} is a duplicate; remove it")
         seen.add((frame, y, x, name))

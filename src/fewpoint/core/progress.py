@@ -1,4 +1,4 @@
-"""What long work tells whoever is listening."""
+"""The events that long work reports to its listener."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from fewpoint.core.superpixels import SuperpixelMap
 
 @dataclass(frozen=True)
 class StageStarted:
-    """A stage begins; steps is how many pieces of work it has, 0 where unknown."""
+    """A stage begins; steps is how many pieces of work it has, 0 if unknown."""
 
     stage: str
     steps: int = 0
@@ -19,7 +19,7 @@ class StageStarted:
 
 @dataclass(frozen=True)
 class StageProgress:
-    """So many of the stage's steps are done."""
+    """How many of the stage's steps are done."""
 
     stage: str
     done: int
@@ -27,30 +27,36 @@ class StageProgress:
 
 @dataclass(frozen=True, eq=False)
 class SuperpixelsReady:
-    """The frames are cut; told once, before the first epoch."""
+    """The frames are cut; reported once per group of objects that learn together, before their first epoch.
+
+    objects: names of the objects that are segmented with these superpixels, "" for one without a name.
+    """
 
     superpixels: SuperpixelMap
+    objects: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True, eq=False)
 class EpochPredicted:
-    """What the network says of every superpixel after an epoch; told before the same epoch's EpochFinished.
+    """What the network predicts for every superpixel; reported per object, before the same epoch's EpochFinished.
 
-    Not every epoch is followed by a look at the network, the last one of each network always is.
+    Not every epoch is followed by a look at the network; the last one of each network always is.
 
     epoch: as in EpochFinished's record. probabilities: (T, regions) float16; zero on frames marked absent and for a
     superpixel that is too small for the working size. priors: (T,) float64 share of each frame that the object is now
     taken to cover: the filter's estimate in the estimation, the share at 0.5 or above in other phases.
+    object: its name, "" if it has none.
     """
 
     epoch: int
     probabilities: np.ndarray
     priors: np.ndarray
+    object: str = ""
 
 
 @dataclass(frozen=True)
 class StepsTaken:
-    """So many of an epoch's steps are done; total is the most epochs from the start, as in EpochFinished."""
+    """How many of an epoch's steps are done; total is the most epochs of the run, as in EpochFinished."""
 
     epoch: int
     done: int
@@ -59,7 +65,7 @@ class StepsTaken:
 
     @property
     def epochs_done(self) -> float:
-        """Epochs since the start, the present one in part.
+        """Epochs since the start, counting the current one in part.
 
         >>> StepsTaken(epoch=3, done=5, steps=10, total=24).epochs_done
         2.5
@@ -69,9 +75,9 @@ class StepsTaken:
 
 @dataclass(frozen=True)
 class EpochFinished:
-    """An epoch of training is over; total is the most epochs that may follow from the start.
+    """An epoch of training is over; total is the most epochs that the run may take.
 
-    done: epochs that are over by now, where networks learn side by side and so do not end in order; 0 where they do.
+    done: epochs that are over by now, if networks learn side by side and so do not finish in order; 0 if they do.
     """
 
     record: EpochRecord
@@ -86,7 +92,7 @@ class EpochFinished:
 
 @dataclass(frozen=True)
 class StageFinished:
-    """A stage is over. reused: it was found finished from an earlier start of the same run."""
+    """A stage is over. reused: an earlier start of the same run had finished it."""
 
     stage: str
     seconds: float
@@ -115,4 +121,4 @@ Listener = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """The listener of those who do not care."""
+    """A listener that does nothing."""

@@ -10,7 +10,7 @@ from fewpoint.core.points import PointSet
 from fewpoint.core.run_lengths import Stretches, check_stretches
 from fewpoint.errors import InputError
 
-# Okabe and Ito's colours, which colour-blind readers tell apart.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 PALETTE = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
 FIRST_OBJECT = "object"
 LONGEST_NAME = 80
@@ -49,7 +49,7 @@ class Box:
 class NamedObject:
     """An object that a person marks.
 
-    id: stays the same when it is renamed. absent: frames on which it is said not to be.
+    id: stays the same when it is renamed. absent: frames marked as not showing it.
     brushed: frames whose mask was drawn, as run lengths.
     """
 
@@ -70,7 +70,7 @@ class NamedObject:
         return tuple(click for click in self.points if not click.positive)
 
     def to_points(self) -> PointSet:
-        """All clicks, those on the object and those beside it; InputError where none is on it."""
+        """All clicks, those on the object and those next to it; InputError if none is on it."""
         if not self.positives:
             raise InputError(f"{self.name} has no point yet; click on it at least once")
         rows, others = _rows(self.positives), _rows(self.negatives)
@@ -106,14 +106,14 @@ class Project:
         raise InputError(f"there is no object {name[:LONGEST_NAME]}; add it first")
 
     def bound_of(self, name: str) -> AreaBound | None:
-        """The object's box, or else the share given for all, or else None: it is estimated."""
+        """The object's box, or else the share given for all, or else None, to be estimated."""
         box = self.find(name).box
         if box is not None:
             return box.bound(self.size)
         return None if self.fraction is None else AreaBound(self.fraction)
 
     def to_points(self) -> PointSet:
-        """The clicks on and beside all objects, and the frames on which one of them or all are absent."""
+        """The clicks on and next to all objects, and the frames on which one of them or all are absent."""
         clicked = self.clicked
         if not clicked:
             raise InputError("no object has a point yet; click on one at least once")
@@ -124,14 +124,6 @@ class Project:
         absent = set.intersection(*(set(each.absent) for each in clicked))
         absent_of = [(frame, each.name) for each in clicked for frame in each.absent if frame not in absent]
         return PointSet.from_rows(rows, sorted(absent), names, others, other_names, absent_of=absent_of)
-
-    def points_of(self, target: NamedObject) -> PointSet:
-        """What is said of one object alone: where a person clicked on another one, this one is not."""
-        own = target.to_points()
-        others = {row for each in self.clicked if each.id != target.id for row in _rows(each.positives)}
-        refused = {*map(tuple, own.negatives.tolist()), *others} - {*map(tuple, own.coordinates.tolist())}
-        rows = [tuple(row) for row in own.coordinates.tolist()]
-        return PointSet.from_rows(rows, own.absent, negatives=sorted(refused))
 
     def replaced(self, changed: NamedObject, name: str | None = None) -> "Project":
         """The project with one object changed; name: what it was called before."""
@@ -149,7 +141,7 @@ class Project:
 
 @singledispatch
 def apply_action(action: object, project: Project, number: int) -> Project:
-    """The project after an action; number: of the action, counted over the whole log, which names new points.
+    """The project after an action; number: the action's place in the whole log, which becomes the id of a new point.
 
     >>> project = apply_action(actions.AddPoint("object", 0, 2, 3), Project((4, 10, 10)), 1)
     >>> project.objects[0].points
@@ -164,7 +156,7 @@ def _add_point(action: actions.AddPoint, project: Project, number: int) -> Proje
     target = project.find(action.object)
     _refuse_second(target, action.frame, action.y, action.x)
     click = Click(number, action.frame, action.y, action.x, action.positive)
-    # Who clicks on the object where it was marked absent has changed their mind.
+    # A click on the object takes back the mark that it is absent from that frame.
     absent = tuple(frame for frame in target.absent if not (action.positive and frame == action.frame))
     return project.replaced(replace(target, points=(*target.points, click), absent=absent))
 

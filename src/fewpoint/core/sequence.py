@@ -17,7 +17,7 @@ class ImageSequence:
     """Frames of one volume or video, in the pixel type they were stored in.
 
     frames: (T, H, W, C) array of uint8, uint16 or float32; may be a memory map, see core/paging.py.
-    names: one name a frame, used for the files written for it.
+    names: one name per frame, used for the files written for it.
     source: the file they were read from, None for frames made in memory.
     window: the pixel values shown and learnt as black and as white; None to measure them.
 
@@ -57,7 +57,7 @@ class ImageSequence:
         return cls(frames, numbered_names(len(frames)))
 
     def crop(self, rows: tuple[int, int], columns: tuple[int, int]) -> "ImageSequence":
-        """The part of every frame between these rows and columns, ends exclusive, with its own place."""
+        """Every frame cropped to these rows and columns, ends exclusive, with the geometry to match."""
         source = self.source
         if source is not None and source.geometry is not None:
             source = replace(source, geometry=source.geometry.crop(rows, columns))
@@ -85,7 +85,7 @@ class ImageSequence:
 
     @property
     def geometry(self) -> Geometry | None:
-        """Where the voxels lie, None for frames that have no place."""
+        """Where the voxels lie, None for frames without a geometry."""
         return None if self.source is None else self.source.geometry
 
     def __len__(self) -> int:

@@ -7,10 +7,10 @@ from fewpoint.core.geometry import Geometry
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file was read, so that it can be read so again.
+    """How a file was read, so that it can be read the same way again.
 
-    axis: one of AXIS_CHOICES. channels: those kept, all where empty. added: files whose channels were added.
-    window: the values that are black and white, None where they are measured.
+    axis: one of AXIS_CHOICES. channels: those kept, all if empty. added: files whose channels were added.
+    window: the values that are black and white, None if they are measured.
     """
 
     axis: str = "auto"
@@ -24,9 +24,9 @@ class Source:
     """The file or folder that frames were read from.
 
     format: a name such as "nifti"; masks are written in it unless another is asked for.
-    geometry: place of the voxels; None for pictures and videos that have none.
-    header: the file's own header, from which one in the same format is written; empty where there is none.
-    notes: what a user should know about the input, a sentence each.
+    geometry: where the voxels lie; None for pictures and videos that have none.
+    header: the file's own header, from which one in the same format is written; empty if there is none.
+    notes: what a user should know about the input, one sentence each.
     """
 
     path: str

@@ -8,20 +8,20 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-AHEAD = 2  # results a core that may wait to be taken: memory is for a few frames, not for all
+AHEAD = 2  # results per core that may wait to be consumed: memory is for a few frames, not for all
 
 
 def free_cores() -> int:
-    """Cores that this process may use: those that it is given, or fewer where OMP_NUM_THREADS says so."""
+    """Cores that this process may use: those that it is given, or fewer if OMP_NUM_THREADS says so."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, int(told)) if told.isdigit() and int(told) else cores
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
 
 
 def work_ahead(work: Callable[..., Result], *given: Iterable[Any], jobs: int = 0) -> Iterator[Result]:
-    """What map gives, in its order, from several threads that are never far ahead of whoever takes the results.
+    """Like map, in the same order, but with several threads that never run far ahead of whoever takes the results.
 
-    jobs: threads; 0 means one for each free core.
+    jobs: threads; 0 means one per free core.
 
     >>> list(work_ahead(lambda one, other: one * other, [1, 2, 3], [4, 5, 6], jobs=2))
     [4, 10, 18]

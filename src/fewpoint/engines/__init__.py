@@ -1,4 +1,4 @@
-"""Many jobs, each in a process of its own: one that crashes or is killed takes no other with it.
+"""Many jobs, each in its own process: one that crashes or is killed takes no other with it.
 
 jobs       a job, how it ended, how far all are; run_jobs, with retries, over any Engine
 processes  LocalEngine: processes of this machine, spread over its GPUs

@@ -38,7 +38,7 @@ class Needs:
 class RayEngine:
     """Jobs as Ray tasks, all handed to Ray at once, or so many at a time.
 
-    address: of a cluster, HOST:PORT; where it is None, RAY_ADDRESS, the cluster of this machine, or a new one on it.
+    address: of a cluster, HOST:PORT; if it is None, RAY_ADDRESS, the cluster of this machine, or a new one on it.
     A worker or machine that is lost ends the attempts on it.
     """
 
@@ -55,7 +55,7 @@ class RayEngine:
         except (ConnectionError, ValueError, RuntimeError) as error:
             place = self._address or "this machine"
             raise SettingsError(f"no Ray cluster could be used at {place}: {_first_line(error)}") from error
-        # Attempts are counted and repeated by run_jobs, as on one machine, so that every loss is told.
+        # Attempts are counted and repeated by run_jobs, as on one machine, so that every loss is reported.
         task = self._ray.remote(num_returns="streaming", max_retries=0)(perform)
         self._perform = task.options(**self._needs.as_options())
         return self
@@ -71,7 +71,9 @@ class RayEngine:
         there = self._ray.cluster_resources()
         needed = {"CPU": self._needs.cpus, "GPU": self._needs.gpus, "memory": self._needs.memory_gib * GIB}
         fits = [int(there.get(name, 0.0) / amount) for name, amount in needed.items() if amount]
-        return min([*fits, *([self._most] if self._most else [])], default=1)
+        if self._most:
+            fits.append(self._most)
+        return min(fits, default=1)
 
     @property
     def has_room(self) -> bool:
@@ -79,8 +81,8 @@ class RayEngine:
 
     @property
     def running(self) -> tuple[str, ...]:
-        at_work = [task for task in self._tasks.values() if task.started is not None]
-        return tuple(task.job.name for task in sorted(at_work, key=lambda task: task.started))
+        at_work = [(task.started, task.job.name) for task in self._tasks.values() if task.started is not None]
+        return tuple(name for _, name in sorted(at_work, key=lambda entry: entry[0]))
 
     def start(self, job: Job) -> None:
         self._tasks[self._perform.remote(job.work, job.order, self._needs.gpus > 0)] = _Task(job)
@@ -117,7 +119,7 @@ class _Task:
 
 
 def check_address(address: str | None) -> None:
-    """Raise SettingsError where nobody answers at HOST:PORT; Ray itself would try for minutes."""
+    """Raise SettingsError if nobody answers at HOST:PORT; Ray itself would try for minutes."""
     if address in (None, "auto", "local"):
         return
     found = re.fullmatch(r"([\w.-]+):(\d+)", address)
@@ -134,7 +136,7 @@ def check_address(address: str | None) -> None:
 def perform(work: str, order: dict[str, Any], on_gpu: bool) -> Iterator[str | tuple[str, bool]]:
     """On a machine of the cluster: say that it starts, run the process, say how it ended.
 
-    Ray shows a job the GPUs that it asked for; one that asked for none shall see none.
+    Ray shows a job the GPUs that it asked for; one that asked for none must see none.
     """
     yield STARTED
     hidden = {} if on_gpu else {"CUDA_VISIBLE_DEVICES": ""}

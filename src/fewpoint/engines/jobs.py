@@ -1,6 +1,6 @@
 """Jobs, how they ended, and the one loop that runs them on any engine."""
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ class Job:
     """One order for a worker.
 
     kind: jobs of one kind take about as long as each other. work: "module:function", called with the order, plain
-    values, in a process of its own. errors: file in which a person finds why it failed; engines do not touch it.
+    values, in its own process. errors: file in which a person finds why it failed; engines do not touch it.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Job:
 class Outcome:
     """An attempt at a job that is over.
 
-    error: what the worker said last, empty where all went well. refused: it was the job's own fault, such as an input
+    error: what the worker said last, empty if all went well. refused: it was the job's own fault, such as an input
     that cannot be read, so that another attempt cannot help. attempt: counts from 1.
     """
 
@@ -41,7 +41,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far all jobs are, told when some start, when one ends and every second.
+    """How far all jobs are, reported when some start, when one ends and every second.
 
     ended: the job that has just ended for good, if one has. failed: an attempt that has just failed and is repeated.
     """
@@ -67,20 +67,25 @@ class Engine(Protocol):
     @property
     def slots(self) -> int:
         """How many jobs run at once, as far as is known."""
+        ...
 
     @property
     def has_room(self) -> bool:
         """Whether it takes another job now."""
+        ...
 
     @property
     def running(self) -> tuple[str, ...]:
         """Names of the jobs at work, longest first; a job that was taken may still wait for a machine."""
+        ...
 
     def start(self, job: Job) -> None:
         """Take a job."""
+        ...
 
     def wait(self, seconds: float) -> list[Outcome]:
         """The attempts that have ended; waits for one, but not longer than these seconds."""
+        ...
 
 
 def run_jobs(jobs: Sequence[Job], engine: Engine, listener: Listener, retries: int = 0) -> list[Outcome]:
@@ -118,7 +123,7 @@ class Pace:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._ahead = Counter(job.kind for job in jobs)
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._over: Counter[str] = Counter()
 
     def add(self, outcome: Outcome) -> None:
@@ -129,7 +134,7 @@ class Pace:
         self._seconds[kind] += outcome.seconds
 
     def estimate_seconds_left(self, slots: int) -> float | None:
-        """Time for the others: each takes the mean of its kind, or of all where none of its kind is over.
+        """Time for the others: each takes the mean of its kind, or of all if none of its kind is over.
 
         >>> slow, quick = (Job(kind, kind, "", {}, Path()) for kind in ("slow", "quick"))
         >>> pace = Pace([slow, quick, slow, slow, quick])
@@ -139,7 +144,7 @@ class Pace:
         """
         if not self._over:
             return None
-        every = self._seconds.total() / self._over.total()
+        every = sum(self._seconds.values()) / self._over.total()
         return sum(count * self._mean(kind, every) for kind, count in self._ahead.items()) / slots
 
     def _mean(self, kind: str, every: float) -> float:

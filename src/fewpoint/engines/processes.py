@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO, Any, Self
+from typing import IO, Any, Self, cast
 
 from fewpoint.engines.jobs import Job, Outcome
 from fewpoint.engines.worker import COMMAND, REFUSED, write_line
@@ -22,7 +22,7 @@ class LocalEngine:
     """So many processes at once.
 
     gpus_per_job: share of one GPU that a job takes, which then sees that GPU alone; 0 leaves GPUs to the jobs.
-    jobs: as many as the GPUs hold where it is None, or one where jobs take none.
+    jobs: as many as the GPUs hold if it is None, or one if jobs take none.
     """
 
     def __init__(self, jobs: int | None = None, gpus_per_job: float = 0.0) -> None:
@@ -59,13 +59,13 @@ class LocalEngine:
             time.sleep(POLL_SECONDS)
         for entry in ended:
             self._running.remove(entry)
-            if entry[2] is not None:
+            if self._shares is not None and entry[2] is not None:
                 self._shares.give_back(entry[2])
         return [Outcome(job, process.seconds, *process.collect()) for job, process, _ in ended]
 
 
 class WorkerProcess:
-    """A worker at work. It has a session of its own, so that Ctrl-C reaches only us, and we end it."""
+    """A worker at work. It has its own session, so that Ctrl-C reaches only us, and we end it."""
 
     def __init__(self, work: str, order: dict[str, Any], environment: Mapping[str, str]) -> None:
         self._started = time.monotonic()
@@ -78,9 +78,10 @@ class WorkerProcess:
             env=dict(environment),
             start_new_session=True,
         )
+        self._orders = cast(IO[bytes], self._process.stdin)  # a pipe, as was asked for
         with suppress(BrokenPipeError):  # it may be dead already; its exit code will say so
-            self._process.stdin.write(write_line(work, order))
-            self._process.stdin.flush()
+            self._orders.write(write_line(work, order))
+            self._orders.flush()
 
     @property
     def ended(self) -> bool:
@@ -94,7 +95,7 @@ class WorkerProcess:
         self._process.wait()
 
     def collect(self) -> tuple[str, bool]:
-        """What the ended process said, empty where all went well, and whether it refused; closes what was open."""
+        """What the ended process said, empty if all went well, and whether it refused; closes what was open."""
         self._errors.seek(0)
         text = self._errors.read().decode("utf-8", "replace")
         self._close()
@@ -108,7 +109,7 @@ class WorkerProcess:
     def _close(self) -> None:
         self._errors.close()
         with suppress(BrokenPipeError):
-            self._process.stdin.close()
+            self._orders.close()
 
 
 class GpuShares:
@@ -149,7 +150,7 @@ def find_gpus() -> tuple[str, ...]:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return tuple(name.strip() for name in visible.split(",") if name.strip() not in ("", "-1"))
-    import torch  # takes seconds, and is asked only where jobs are to share GPUs
+    import torch  # takes seconds, and is asked only if jobs are to share GPUs
 
     return tuple(map(str, range(torch.cuda.device_count())))
 
@@ -160,7 +161,7 @@ def share_cores(jobs: int) -> dict[str, str]:
 
 
 def explain_exit(code: int, errors: str) -> str:
-    """Why a process left with a code, given what it said; empty where all went well."""
+    """Why a process left with a code, given what it said; empty if all went well."""
     if code == 0:
         return ""
     if code > 0:

@@ -1,4 +1,4 @@
-"""One job in a process of its own: `python -m fewpoint.engines.worker`, the job as a line of JSON on standard input."""
+"""One job in its own process: `python -m fewpoint.engines.worker`, the job as a line of JSON on standard input."""
 
 import json
 import os

@@ -37,7 +37,7 @@ class Score:
 
 @dataclass(frozen=True)
 class MaskScores:
-    """Score over all pixels of all frames, and one score a frame."""
+    """Score over all pixels of all frames, and one score per frame."""
 
     pooled: Score
     frames: tuple[Score, ...]
@@ -72,7 +72,7 @@ class AbsenceScore:
     """How clean masks are where there is nothing to find.
 
     frames: how many frames do not show the object. false_positive: mean over them of the share that is marked all the
-    same; None where there is no such frame.
+    same; None if there is no such frame.
     """
 
     frames: int
@@ -102,7 +102,7 @@ def share_error(priors: np.ndarray, shares: np.ndarray) -> float:
     0.125
     """
     if np.shape(priors) != shares.shape:
-        raise InputError(f"one prior a frame is needed: {len(shares)} frames of truth, priors {np.shape(priors)}")
+        raise InputError(f"one prior per frame is needed: {len(shares)} frames of truth, priors {np.shape(priors)}")
     return float(np.abs(priors - shares).mean())
 
 

@@ -1,4 +1,4 @@
-"""A made-up sequence whose truth is known exactly."""
+"""A synthetic sequence whose truth is known exactly."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from fewpoint.core import ImageSequence, PointSet
 from fewpoint.errors import InputError
 
 TISSUE_GREY, OBJECT_GREY = 0.36, 0.55
-# Brighter than the object, as bright, and darker than the tissue: no single threshold tells the object apart.
+# Brighter than the object, as bright, and darker than the tissue: no single threshold separates the object.
 DISTRACTOR_GREYS = (0.75, 0.68, 0.55, 0.14)
 TISSUE_TINT, OBJECT_TINT = (1.0, 0.7, 0.65), (1.0, 0.85, 0.55)
 CLICK_MARGIN = 2.0
@@ -64,7 +64,7 @@ class ObjectsPhantom:
 def make_objects(
     n_frames: int = 24, size: tuple[int, int] = (96, 96), seed: int = 0, *, objects: int = 2
 ) -> ObjectsPhantom:
-    """Paint two or three objects of unlike brightness, each in a quarter of the frame of its own; uint8, grey.
+    """Paint two or three objects of unlike brightness, each in its own quarter of the frame; uint8, grey.
 
     >>> make_objects(n_frames=2, size=(48, 40)).points.object_names
     ('object 1', 'object 2')
@@ -116,7 +116,8 @@ def _paint_object(shape: tuple[int, int, int], rng: np.random.Generator) -> np.n
 def _paint_tissue(shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
     """(T, H, W) grey values of tissue at three scales, with distractors that stay where they are."""
     scales = ((0.03, 1.5), (0.04, 4), (0.05, 12))
-    tissue = TISSUE_GREY + sum(weight * _smooth_noise(shape, scale, rng) for weight, scale in scales)
+    grain = (weight * _smooth_noise(shape, scale, rng) for weight, scale in scales)
+    tissue = TISSUE_GREY + sum(grain, start=np.zeros(shape))
     rows, columns = np.indices(shape[1:])
     corners = ((0.2, 0.2), (0.8, 0.75), (0.22, 0.8), (0.78, 0.22))
     for grey, corner in zip(DISTRACTOR_GREYS, corners, strict=True):
@@ -146,12 +147,12 @@ def _take_picture(grey: np.ndarray, truth: np.ndarray, channels: int, rng: np.ra
 
 
 def _click_each_frame(truth: np.ndarray, rng: np.random.Generator) -> PointSet:
-    """A random pixel of the object on each frame, away from its border where the object is wide enough."""
+    """A random pixel of the object on each frame, away from its border if the object is wide enough."""
     from scipy.ndimage import distance_transform_edt
 
     rows = []
     for frame, mask in enumerate(truth):
-        depth = distance_transform_edt(mask)
+        depth = np.asarray(distance_transform_edt(mask))
         y, x = rng.choice(np.argwhere(depth > min(CLICK_MARGIN, depth.max() - 0.5)))
         rows.append((frame, int(y), int(x)))
     return PointSet.from_rows(rows)

@@ -50,7 +50,7 @@ class RegionTruth:
         """Score over all pixels of all frames of the masks that (T, regions) bool chosen superpixels make."""
         if chosen.shape != self.true_pixels.shape or chosen.dtype != bool:
             raise InputError(
-                f"chosen superpixels must be bool, one entry a frame and superpixel {self.true_pixels.shape}, "
+                f"chosen superpixels must be bool, one entry per frame and superpixel {self.true_pixels.shape}, "
                 f"got {chosen.dtype} {chosen.shape}"
             )
         hits = self.true_pixels[chosen].sum()

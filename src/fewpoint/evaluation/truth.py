@@ -1,4 +1,4 @@
-"""What only the truth can tell: shares, the paper's bound, the box a person would draw, clicks in the middle."""
+"""What only the truth reveals: shares, the paper's bound, the box a person would draw, clicks in the middle."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def largest_box(truth: np.ndarray, enlarge: float = 0.1) -> tuple[int, int, int,
 
 
 def click_middles(truth: np.ndarray) -> PointSet:
-    """A click a frame where the object is, on its pixel farthest from its edge; the edge of the frame is one, too.
+    """One click per frame where the object is, on its pixel farthest from its edge; the edge of the frame counts, too.
 
     >>> truth = np.zeros((2, 7, 7), bool)
     >>> truth[1, 1:6, 2:5] = True
@@ -56,7 +56,7 @@ def click_middles(truth: np.ndarray) -> PointSet:
     _largest_share(truth)
     rows = []
     for frame in np.flatnonzero(truth.any(axis=(1, 2))).tolist():
-        depths = ndimage.distance_transform_edt(np.pad(truth[frame], 1))[1:-1, 1:-1]
+        depths = np.asarray(ndimage.distance_transform_edt(np.pad(truth[frame], 1)))[1:-1, 1:-1]
         row, column = np.unravel_index(depths.argmax(), depths.shape)
         rows.append((frame, int(row), int(column)))
     return PointSet.from_rows(rows)

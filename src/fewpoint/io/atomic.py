@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
@@ -23,7 +23,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file beside its place and move it there once it is safely on disk.
+    """Write a file next to its place and move it there once it is safely on disk.
 
     On any failure the earlier file stays as it was. A killed process leaves at most a `*.partial` file behind.
     """
@@ -38,7 +38,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def write_file_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """The same for libraries that write to a path: `write` gets one of the same name in a folder of its own."""
+    """The same for libraries that write to a path: `write` gets one of the same name in a separate folder."""
     temporary = _name_partial(path)
     with explaining_write_errors(path):
         temporary.mkdir()
@@ -60,7 +60,7 @@ def write_new(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Let `fill` write into a new folder beside `folder`, then put it in the place of `folder`."""
+    """Let `fill` write into a new folder next to `folder`, then put it in the place of `folder`."""
     temporary = _name_partial(folder)
     with explaining_write_errors(folder):
         temporary.mkdir()
@@ -116,7 +116,7 @@ def save_arrays(arrays: dict[str, np.ndarray], stream: BinaryIO) -> None:
                 save_array(array, entry)
 
 
-def save_array(array: np.ndarray, stream: BinaryIO) -> None:
+def save_array(array: np.ndarray, stream: IO[bytes]) -> None:
     """Write a .npy to an open file, as numpy.save does, without taking into memory what lies in a file."""
     if not (isinstance(array, np.memmap) and array.size and array.flags.c_contiguous):
         np.lib.format.write_array(stream, np.asanyarray(array), allow_pickle=False)
@@ -141,7 +141,7 @@ def explaining_write_errors(path: Path) -> Iterator[None]:
             raise
         if refusal.errno in NO_SPACE:
             raise OutputError(
-                f"the disk is full or the quota spent: {path} could not be written; free some space and run again"
+                f"the disk is full or the quota used up: {path} could not be written; free some space and run again"
             ) from error
         reason = refusal.strerror or refusal
         raise OutputError(f"cannot write {path}: {reason}; give a folder you can write to") from error

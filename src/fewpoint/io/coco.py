@@ -12,7 +12,7 @@ BITS, CONTINUES, FIRST_LETTER = 5, 0x20, 48
 
 
 def write_coco(labels: LabelMap, path: Path) -> None:
-    """Write one image a frame, one category an object, and one annotation for each frame that shows an object."""
+    """Write one image per frame, one category per object, and one annotation for each frame that shows an object."""
     n_frames, height, width = labels.values.shape
     images = [
         {"id": index + 1, "file_name": name, "height": height, "width": width}

@@ -52,7 +52,7 @@ def naming(file: object) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Libraries below Python, such as ITK's, print beside the errors that they raise."""
+    """Libraries below Python, such as ITK's, print besides the errors that they raise."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -65,7 +65,7 @@ def quiet() -> Iterator[None]:
 
 
 def check_exists(path: Path) -> None:
-    """Raise InputError where there is neither a file nor a folder."""
+    """Raise InputError if there is neither a file nor a folder."""
     with explaining_read_errors(path):
         if not path.exists():
             raise InputError(f"{path} does not exist; check the path")
@@ -102,7 +102,7 @@ def _read_entry(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
     entry = _find_entry(archive, name)
     if entry.file_size < paging.LARGE_BYTES:
         return archive[name]
-    with archive.zip.open(entry) as stream:
+    with _zip_of(archive).open(entry) as stream:
         if np.lib.format.read_magic(stream) != (1, 0):
             return archive[name]
         shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
@@ -113,7 +113,13 @@ def _read_entry(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
 
 
 def _find_entry(archive: "np.lib.npyio.NpzFile", name: str) -> zipfile.ZipInfo:
-    return next(entry for entry in archive.zip.infolist() if entry.filename in (name, f"{name}.npy"))
+    return next(entry for entry in _zip_of(archive).infolist() if entry.filename in (name, f"{name}.npy"))
+
+
+def _zip_of(archive: "np.lib.npyio.NpzFile") -> zipfile.ZipFile:
+    if archive.zip is None:
+        raise ValueError("the archive is closed")
+    return archive.zip
 
 
 def _one_line(reason: object) -> str:

@@ -21,7 +21,7 @@ from fewpoint.io.volumes import Volume
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-# pydicom logs what breaks the standard; without a handler Python prints that beside our one-line error.
+# pydicom logs what breaks the standard; without a handler Python prints that besides our one-line error.
 logging.getLogger("pydicom").addHandler(logging.NullHandler())
 
 FORMAT, EXTRA = "dicom", "dicom"
@@ -41,8 +41,8 @@ class Slice:
     """One frame of a series.
 
     header: its file's, without pixels. index: its place in a multi-frame file.
-    position, orientation: (3,) mm and (6,) cosines in LPS; None where the file does not say.
-    spacing: between rows and between columns in mm, None where the file does not say.
+    position, orientation: (3,) mm and (6,) cosines in LPS; None if the file does not say.
+    spacing: between rows and between columns in mm, None if the file does not say.
     """
 
     file: Path
@@ -55,8 +55,17 @@ class Slice:
 
 
 @dataclass(frozen=True, eq=False)
+class PlacedSlice:
+    """A slice whose file says where it lies; position, orientation: as there."""
+
+    slice: Slice
+    position: np.ndarray
+    orientation: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Series:
-    """Slices in the order of the frames, with their geometry where they have one."""
+    """Slices in the order of the frames, with their geometry if they have one."""
 
     slices: tuple[Slice, ...]
     geometry: Geometry | None
@@ -79,14 +88,17 @@ def read_dicom(path: Path) -> Volume:
 
 
 def collect_series(path: Path) -> Series:
-    """The headers of a series, sorted: by position where they have one, else by number."""
+    """The headers of a series, sorted: by position if they have one, else by number."""
     need("pydicom", EXTRA)
     with _tolerant(path):
         slices = [piece for file, header in _choose_series(path) for piece in _split_frames(file, header)]
         _check_alike(slices, path)
-        if any(piece.position is None or piece.orientation is None for piece in slices):
-            return _order_by_number(slices)
-        return _order_by_position(slices, path)
+        placed = [
+            PlacedSlice(piece, piece.position, piece.orientation)
+            for piece in slices
+            if piece.position is not None and piece.orientation is not None
+        ]
+        return _order_by_position(placed, path) if len(placed) == len(slices) else _order_by_number(slices)
 
 
 def _choose_series(path: Path) -> list[tuple[Path, "Dataset"]]:
@@ -162,7 +174,7 @@ def _split_frames(file: Path, header: "Dataset") -> list[Slice]:
 
 
 def _to_slice(file: Path, header: "Dataset", index: int, groups: list["Dataset"]) -> Slice:
-    """Values of the frame's own groups where there are any, then of the whole image."""
+    """Values of the frame's own groups if there are any, then of the whole image."""
 
     def find(group: str, name: str, length: int) -> np.ndarray | None:
         places = [item for parent in groups for item in parent.get(group) or []]
@@ -219,14 +231,14 @@ def _place_over_time(slices: list[Slice]) -> Geometry | None:
     return Geometry((columns, rows, len(slices)), spacing, np.diag([-1.0, -1, 1]), (0, 0, 0), over_time=True)
 
 
-def _order_by_position(slices: list[Slice], path: Path) -> Series:
-    orientation = slices[0].orientation
+def _order_by_position(placed: list[PlacedSlice], path: Path) -> Series:
+    orientation = placed[0].orientation
     normal = np.cross(orientation[:3], orientation[3:])
-    heights = np.array([piece.position @ normal for piece in slices])
-    if len(slices) > 1 and np.ptp(heights) < SAME_PLACE_MM:
-        return _order_by_number(slices)
+    heights = np.array([piece.position @ normal for piece in placed])
+    if len(placed) > 1 and np.ptp(heights) < SAME_PLACE_MM:
+        return _order_by_number([piece.slice for piece in placed])
     order = np.argsort(heights, kind="stable")
-    ordered, steps = [slices[index] for index in order], np.diff(heights[order])
+    ordered, steps = [placed[index] for index in order], np.diff(heights[order])
     if (steps < SAME_PLACE_MM).any():
         raise InputError(
             f"{path} must hold one image a position, it holds several, as series over time or echoes do; "
@@ -234,20 +246,21 @@ def _order_by_position(slices: list[Slice], path: Path) -> Series:
         )
     with naming(path):
         geometry = _place(ordered, normal)
-    return Series(tuple(ordered), geometry, (*_note_gaps(steps), *_note_tilt(ordered, normal), *_note_spacing(ordered)))
+    slices = tuple(piece.slice for piece in ordered)
+    return Series(slices, geometry, (*_note_gaps(steps), *_note_tilt(ordered, normal), *_note_spacing(slices[0])))
 
 
-def _place(slices: list[Slice], normal: np.ndarray) -> Geometry:
-    """Columns run along i, rows along j, slices along k: from the first to the last, tilted where the gantry was."""
-    first = slices[0]
+def _place(placed: list[PlacedSlice], normal: np.ndarray) -> Geometry:
+    """Columns run along i, rows along j, slices along k: from the first to the last, tilted if the gantry was."""
+    first, header = placed[0], placed[0].slice.header
     row, column = first.orientation[:3], first.orientation[3:]
-    step = normal * float(first.header.get("SliceThickness") or 1.0)
-    if len(slices) > 1:
-        step = (slices[-1].position - first.position) / (len(slices) - 1)
-    down, across = first.spacing or (1.0, 1.0)
+    step = normal * float(header.get("SliceThickness") or 1.0)
+    if len(placed) > 1:
+        step = (placed[-1].position - first.position) / (len(placed) - 1)
+    down, across = first.slice.spacing or (1.0, 1.0)
     length = float(np.linalg.norm(step))
     return Geometry(
-        (int(first.header.Columns), int(first.header.Rows), len(slices)),
+        (int(header.Columns), int(header.Rows), len(placed)),
         (across, down, length),
         TO_RAS[:, np.newaxis] * np.stack([row, column, step / length], axis=1),
         tuple((TO_RAS * first.position).tolist()),
@@ -269,9 +282,9 @@ def _note_gaps(steps: np.ndarray) -> tuple[str, ...]:
     )
 
 
-def _note_tilt(slices: list[Slice], normal: np.ndarray) -> tuple[str, ...]:
-    step = slices[-1].position - slices[0].position
-    if len(slices) < 2:
+def _note_tilt(placed: list[PlacedSlice], normal: np.ndarray) -> tuple[str, ...]:
+    step = placed[-1].position - placed[0].position
+    if len(placed) < 2:
         return ()
     degrees = float(np.degrees(np.arccos(min(1.0, abs(step @ normal) / np.linalg.norm(step)))))
     return (
@@ -281,8 +294,8 @@ def _note_tilt(slices: list[Slice], normal: np.ndarray) -> tuple[str, ...]:
     )
 
 
-def _note_spacing(slices: list[Slice]) -> tuple[str, ...]:
-    return () if slices[0].spacing else ("the images do not say how far pixels lie apart; 1 mm is assumed",)
+def _note_spacing(first: Slice) -> tuple[str, ...]:
+    return () if first.spacing else ("the images do not say how far pixels lie apart; 1 mm is assumed",)
 
 
 def _decode_frames(slices: tuple[Slice, ...], path: Path) -> np.ndarray:
@@ -302,7 +315,8 @@ def _decode_frames(slices: tuple[Slice, ...], path: Path) -> np.ndarray:
 def _decode_file(file: Path) -> np.ndarray:
     """(F, H, W, C) of one file, colours as RGB."""
     import pydicom
-    from pydicom.pixels import apply_color_lut, pixel_array
+    from pydicom.pixels.processing import apply_color_lut
+    from pydicom.pixels.utils import pixel_array
 
     with explaining_read_errors(file):
         dataset = pydicom.dcmread(file)

@@ -24,9 +24,8 @@ SERIES_NUMBER = 900  # behind the images, where viewers list derived series
 
 
 def write_dicom_seg(labels: LabelMap, path: Path) -> None:
-    """Write a binary segmentation of one segment an object; the series must still be where it was."""
-    source = labels.source
-    _check_source(source)
+    """Write a binary segmentation of one segment per object; the series must still be where it was."""
+    source = _need_source(labels.source)
     stored = labels.values
     if source.geometry is not None:
         stored = source.geometry.to_stored(labels.values).transpose(2, 1, 0)
@@ -35,15 +34,14 @@ def write_dicom_seg(labels: LabelMap, path: Path) -> None:
 
 
 def check_dicom_seg(source: Source | None) -> None:
-    """Raise InputError where a DICOM SEG could not be written, by making one of a single pixel."""
-    _check_source(source)
-    slices = collect_series(Path(source.path)).slices
+    """Raise InputError if a DICOM SEG could not be written, by making one of a single pixel."""
+    slices = collect_series(Path(_need_source(source).path)).slices
     stored = np.zeros((len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns)), np.uint8)
     stored[0, 0, 0] = 1
     _build(slices, stored, (ObjectLabel("object"),))
 
 
-def _check_source(source: Source | None) -> None:
+def _need_source(source: Source | None) -> Source:
     if source is None or source.format != FORMAT:
         raise InputError(
             "DICOM SEG refers to the images of a DICOM series, the input was none; choose another --format"
@@ -51,6 +49,7 @@ def _check_source(source: Source | None) -> None:
     need("highdicom", EXTRA)
     if not Path(source.path).exists():
         raise InputError(f"DICOM SEG needs the series it refers to, {source.path} is gone; put it back")
+    return source
 
 
 def _find_slices(source: Source, expected: tuple[int, int, int]) -> tuple[Slice, ...]:

@@ -1,4 +1,4 @@
-"""Libraries that only some formats need, imported when such a file is first read or written."""
+"""Libraries that only some formats and methods need, imported when they are first used."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -8,7 +8,9 @@ from fewpoint.errors import InputError
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "annotate": ("fastapi", "uvicorn", "multipart", "websockets"),
+    "competitors": ("ortools", "sklearn"),
     "dicom": ("pydicom", "highdicom"),
+    "tracking": ("ortools",),
     "video": ("av",),
     "zarr": ("zarr",),
     "ray": ("ray",),
@@ -16,14 +18,18 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 }
 
 
-def need(module: str, extra: str) -> ModuleType:
-    """Import a module of an extra; where it is not installed, the error names the extra."""
+def need(module: str, extra: str, purpose: str = "") -> ModuleType:
+    """Import a module of an extra; if it is not installed, the error names the extra.
+
+    purpose: what needs the module, with its verb; files of the extra's name if empty.
+    """
     try:
         return import_module(module)
     except ImportError as error:
         library = module.partition(".")[0]
         raise InputError(
-            f"{extra} files need {library}, which is not installed; run: pip install 'fewpoint[{extra}]'"
+            f"{purpose or f'{extra} files need'} {library}, which is not installed; "
+            f"run: pip install 'fewpoint[{extra}]'"
         ) from error
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core.segmentation import AnySegmentation, Segmentation
+from fewpoint.core.job import AUTO, OutputChoice
+from fewpoint.core.result import Result
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 from fewpoint.io import video, zarr_images
@@ -19,8 +20,7 @@ from fewpoint.io.nifti import write_nifti
 from fewpoint.io.nrrd import write_nrrd
 from fewpoint.io.tiff import write_tiff
 
-AUTO = "auto"
-FILM, FILM_FILE = "mp4", "overlay.mp4"
+FILM_FILE = "overlay.mp4"
 PROBABILITIES = "probabilities"
 
 
@@ -28,7 +28,7 @@ PROBABILITIES = "probabilities"
 class GridFormat:
     """A format that holds any values in the grid of the input.
 
-    mask_value: what a pixel of the object is written as where there is one; of several each has its number.
+    mask_value: what a pixel of a single object is written as; of several each has its number.
     """
 
     suffix: str
@@ -49,7 +49,7 @@ FILES: dict[str, str] = {
     "dicom-seg": "masks.dcm",
     "coco": "masks.json",
 }
-# What the masks of an input are written in where nothing else is asked for.
+# What the masks of an input are written in unless something else is asked for.
 OWN = {**{name: name for name in GRIDS}, "dicom": "dicom-seg"}
 
 
@@ -61,7 +61,7 @@ def choose_format(source: Source | None) -> str:
     return "png" if source.format == "dicom" and is_film else OWN.get(source.format, "png")
 
 
-def write_in_format(result: AnySegmentation, name: str, folder: Path) -> Path:
+def write_in_format(result: Result, name: str, folder: Path) -> Path:
     """Write the masks into a folder in a format of FILES; returns the file.
 
     Several objects are numbered in the order of their names, 0 being none.
@@ -81,11 +81,11 @@ def write_in_format(result: AnySegmentation, name: str, folder: Path) -> Path:
     return path
 
 
-def write_probabilities(segmentation: Segmentation, name: str, folder: Path, stem: str = PROBABILITIES) -> Path:
+def write_probabilities(result: Result, name: str, folder: Path, stem: str = PROBABILITIES) -> Path:
     """Write the probabilities as 32-bit floats in the grid of the input; formats for masks alone are refused."""
     check_holds_probabilities(name)
     path = folder / (stem + GRIDS[name].suffix)
-    GRIDS[name].write(segmentation.probabilities.values.astype(np.float32, copy=False), segmentation.source, path)
+    GRIDS[name].write(result.probabilities.values.astype(np.float32, copy=False), result.source, path)
     return path
 
 
@@ -96,26 +96,8 @@ def check_holds_probabilities(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """What a result is written as.
-
-    formats: names of FILES, or "auto" for the input's own. probabilities: also in the same grid; of several objects a
-    file each, with its number in the name.
-    film: also every frame with the outline of its mask; report: the page about a run. A higher layer draws both.
-    """
-
-    formats: tuple[str, ...] = (AUTO,)
-    probabilities: bool = False
-    film: bool = False
-    report: bool = True
-
-    @classmethod
-    def of(cls, names: list[str], *, probabilities: bool = False) -> "Outputs":
-        """From what a user names, the film among them; probabilities without a format go into the input's own."""
-        formats = tuple(dict.fromkeys(name for name in names if name != FILM))
-        if not formats and (probabilities or FILM not in names):
-            formats = (AUTO,)
-        return cls(formats, probabilities, FILM in names)
+class Outputs(OutputChoice):
+    """A choice of outputs that can be checked and written; a higher layer draws the film and the report."""
 
     def resolve(self, source: Source | None) -> tuple[str, ...]:
         """The formats by name, "auto" as the input's own."""
@@ -134,20 +116,25 @@ class Outputs:
         if self.probabilities and not any(name in GRIDS for name in names):
             check_holds_probabilities(names[0])
 
-    def write(self, result: AnySegmentation, folder: Path) -> tuple[Path, ...]:
+    def write(self, result: Result, folder: Path) -> tuple[Path, ...]:
         """Write all but the film into a folder; returns the files."""
         names = self.resolve(result.source)
         written = [write_in_format(result, name, folder) for name in names]
-        if self.probabilities:
-            parts = _name_probabilities(result).items()
-            written += [
-                write_probabilities(part, name, folder, stem) for name in names if name in GRIDS for stem, part in parts
-            ]
+        for name in names:
+            objects = self.name_probabilities(result, name).items()
+            written += [write_probabilities(each, name, folder, stem) for stem, each in objects]
         return tuple(written)
 
+    def name_probabilities(self, result: Result, name: str) -> dict[str, Result]:
+        """The result of each object whose probabilities are written in a format, by the stem of the file."""
+        if not self.probabilities or name not in GRIDS:
+            return {}
+        if len(result.objects) == 1:
+            return {PROBABILITIES: result}
+        return {f"{PROBABILITIES}-{number}": each for number, each in enumerate(result.split(), start=1)}
 
-def _name_probabilities(result: AnySegmentation) -> dict[str, Segmentation]:
-    """Results by the stem of the file that holds their probabilities."""
-    if isinstance(result, Segmentation):
-        return {PROBABILITIES: result}
-    return {f"{PROBABILITIES}-{number}": part for number, part in enumerate(result.parts, start=1)}
+    def is_written(self, result: Result, name: str, folder: Path) -> bool:
+        """Whether a folder holds all that would be written in a format."""
+        stems = self.name_probabilities(result, name)
+        files = [FILES[name], *(stem + GRIDS[name].suffix for stem in stems)]
+        return all((folder / file).exists() for file in files)

@@ -23,7 +23,7 @@ FORMATS: dict[str, str] = {
     "MetaImage": "an .mha or .mhd volume",
     "DICOM": "a folder that holds one series, one image of a series, or a multi-frame image; needs fewpoint[dicom]",
     "video": "an .mp4, .avi, .mov, .mkv or other video; needs fewpoint[video]",
-    "TIFF stack": "a .tif with one page a frame, compressed or not; OME-TIFF with its spacing",
+    "TIFF stack": "a .tif with one page per frame, compressed or not; OME-TIFF with its spacing",
     "OME-Zarr": "a .zarr folder, at its finest level; needs fewpoint[zarr]",
     "NumPy array": "a .npy of shape (T, H, W) or (T, H, W, C), read as a memory map",
     "NumPy archive": "a .npz with one array, or one called frames",
@@ -45,8 +45,8 @@ def read_sequence(
     Frames of a folder are named by their files without extension, frames of a stack or volume by their number.
     axis: along which a volume is cut: 0, 1 or 2 of its stored axes, sagittal, coronal, axial, or auto for the coarsest.
     added: further files on the same grid, whose channels follow those of the first.
-    channels: the channels to keep, counted from zero over all files; all where empty.
-    window: pixel values that become black and white, see parse_window; measured where it is None.
+    channels: the channels to keep, counted from zero over all files; all if empty.
+    window: pixel values that become black and white, see parse_window; measured if it is None.
     """
     path, added = Path(path), tuple(str(Path(other).absolute()) for other in added)
     stack = _add_channels(_read_frames(path, axis), [_read_frames(Path(other), axis) for other in added], added)

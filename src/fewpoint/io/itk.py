@@ -78,7 +78,7 @@ def _read(path: Path) -> tuple[np.ndarray, Geometry]:
 
 
 def _check_meta_header(path: Path) -> None:
-    """Raise InputError for counts that ITK would take on trust: it writes past its arrays where they are wrong."""
+    """Raise InputError for counts that ITK would take on trust: it writes past its arrays if they are wrong."""
     with open(path, "rb") as stream:
         text = stream.read(LONGEST_META_HEADER).partition(b"ElementDataFile")[0].decode("latin-1")
     lines = text.splitlines()
@@ -113,7 +113,7 @@ def _order_axes(image: "Image", path: Path) -> tuple[np.ndarray, bool]:
         array = array[..., np.newaxis]
     sides = [*image.GetSize(), 1, 1][:4]
     if image.GetDimension() > 4 or min(sides[2:]) > 1:
-        raise InputError(f"{path} must hold one volume or one film, got size {image.GetSize()}; save one a file")
+        raise InputError(f"{path} must hold one volume or one film, got size {image.GetSize()}; save one per file")
     columns, rows, slices, times = sides
     frames = array.reshape(slices * times, rows, columns, array.shape[-1])
     return frames.transpose(2, 1, 0, 3), times > 1
@@ -123,13 +123,14 @@ def _place(image: "Image", shape: tuple[int, int, int], over_time: bool) -> Geom
     """Spacing, origin and direction of up to three dimensions; a picture lies in the plane z = 0."""
     dimension = image.GetDimension()
     n = min(dimension, 3)
-    spacing, origin, direction = [1.0] * 3, np.zeros(3), np.eye(3)
+    spacing, origin, direction = np.ones(3), np.zeros(3), np.eye(3)
     spacing[:n] = image.GetSpacing()[:n]
     origin[:n] = image.GetOrigin()[:n]
     direction[:n, :n] = np.reshape(image.GetDirection(), (dimension, dimension))[:n, :n]
+    along_i, along_j, along_k = spacing.tolist()
     return Geometry(
-        tuple(map(int, shape)),
-        tuple(spacing),
+        shape,
+        (along_i, along_j, along_k),
         TO_RAS[:, np.newaxis] * direction,
         tuple((TO_RAS * origin).tolist()),
         over_time=over_time,

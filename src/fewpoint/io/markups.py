@@ -42,7 +42,7 @@ def parse_markups(text: str) -> tuple[str, list[Mark]]:
 
 
 def parse_old_markups(text: str) -> tuple[str, list[Mark]]:
-    """The coordinate system and the points of an .fcsv; RAS where it names none, as Slicer then wrote it."""
+    """The coordinate system and the points of an .fcsv; RAS if it names none, as Slicer then wrote it."""
     system, columns, marks = "0", list(OLD_COLUMNS), []
     for number, row in enumerate(_split(text), 1):
         line = ",".join(row)

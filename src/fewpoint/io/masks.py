@@ -1,4 +1,4 @@
-"""One mask a frame."""
+"""One mask per frame."""
 
 from collections.abc import Iterable
 from io import BytesIO
@@ -15,7 +15,7 @@ from fewpoint.io.volumes import Stack, is_same_place
 
 MASKS_FOLDER = "masks"
 TRUTH_FOLDER = "ground_truth-frames"
-# What else a run folder may hold its masks in; the last holds them always, beside the probabilities.
+# What else a run folder may hold its masks in; the last holds them always, with the probabilities.
 RESULT_FILE = "probabilities.npz"
 MASKS_FILES = ("masks.nii.gz", "masks.nrrd", "masks.mha", "masks.tif", "masks.ome.zarr", RESULT_FILE)
 

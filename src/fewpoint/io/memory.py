@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class PeakMemory:
-    """Largest memory so far, in MiB: of the process, and allocated on the GPU, None where none was used."""
+    """Largest memory so far, in MiB: of the process, and allocated on the GPU, None if none was used."""
 
     process_mb: float = 0.0
     cuda_mb: float | None = None
@@ -38,8 +38,10 @@ def measure_peak() -> PeakMemory:
 
 def _measure_process() -> float:
     status = Path("/proc/self/status")
-    if status.exists():  # Linux: there ru_maxrss begins at what the process that started this one held
-        return float(re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)[1]) / 2**10
+    text = status.read_text() if status.exists() else ""
+    # Linux: there ru_maxrss begins at what the process that started this one held.
+    if found := re.search(r"^VmHWM:\s+(\d+) kB", text, re.MULTILINE):
+        return float(found[1]) / 2**10
     try:
         import resource
     except ImportError:  # Windows
@@ -49,7 +51,7 @@ def _measure_process() -> float:
 
 
 def _measure_cuda() -> float | None:
-    """Asks torch only where it is loaded already."""
+    """Asks torch only if it is loaded already."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

@@ -27,7 +27,7 @@ LARGEST_NIFTI1_SIDE = 2**15 - 1
 
 
 def read_nifti(path: Path) -> Volume:
-    """Read a volume; a fourth axis is time where there is one slice only, else channels."""
+    """Read a volume; a fourth axis is time if there is one slice only, else channels."""
     with explaining_read_errors(path):
         image = _open(path)
         shape = image.header.get_data_shape()
@@ -35,7 +35,7 @@ def read_nifti(path: Path) -> Volume:
         _check_stream(path, image)
         voxels, over_time = _order_axes(_load(image), path)
         with naming(path):
-            geometry = Geometry.from_affine(image.affine, voxels.shape[:3])
+            geometry = _place(image, voxels.shape[:3])
     return Volume(voxels, replace(geometry, over_time=over_time), FORMAT, image.header.binaryblock)
 
 
@@ -47,7 +47,7 @@ def write_nifti(values: np.ndarray, source: Source | None, path: Path) -> None:
     geometry = place_or_assume(source, values)
     header = _copy_header(source.header) if source is not None and source.format == FORMAT else _make_header(geometry)
     stored, shape = geometry.to_stored(values), header.get_data_shape()
-    if stored.size == np.prod(shape):  # it differs where channels were read
+    if stored.size == np.prod(shape):  # it differs if channels were read
         stored = stored.reshape(shape)
     image = _assemble(stored, header)
     write_atomically(path, lambda stream: _write_stream(image, stream, packed=path.name.endswith(".gz")))
@@ -56,26 +56,39 @@ def write_nifti(values: np.ndarray, source: Source | None, path: Path) -> None:
 def _open(path: Path) -> "Nifti1Image":
     import nibabel
     from nibabel.imageglobals import logger
+    from nibabel.nifti1 import Nifti1Image
 
-    kept, logger.disabled = logger.disabled, True  # nibabel prints what it finds odd beside our one line
+    kept, logger.disabled = logger.disabled, True  # nibabel prints what it finds odd besides our one line
     try:
-        return nibabel.load(path)
+        image = nibabel.load(path)
     finally:
         logger.disabled = kept
+    if not isinstance(image, Nifti1Image):
+        raise InputError(f"{path} must hold voxels, it is a {type(image).__name__}; give a NIfTI volume")
+    return image
 
 
 def _check_stream(path: Path, image: "Nifti1Image") -> None:
     """Read a .gz to its end, which checks its sum; nibabel stops where the voxels do."""
+    from nibabel.arrayproxy import ArrayProxy
+
     if not path.name.lower().endswith(".gz"):
         return
-    left = image.dataobj.offset + int(np.prod(image.shape)) * image.header.get_data_dtype().itemsize + SPARE_BYTES
+    start = image.dataobj.offset if isinstance(image.dataobj, ArrayProxy) else 0
+    left = start + int(np.prod(image.shape)) * image.header.get_data_dtype().itemsize + SPARE_BYTES
     with gzip.open(path, "rb") as stream:
         while left > 0 and (chunk := stream.read(CHUNK_BYTES)):
             left -= len(chunk)
 
 
+def _place(image: "Nifti1Image", shape: tuple[int, int, int]) -> Geometry:
+    if image.affine is None:
+        raise InputError("the header must say where the voxels lie; correct it")
+    return Geometry.from_affine(image.affine, shape)
+
+
 def _load(image: "Nifti1Image") -> np.ndarray:
-    """Voxels in their stored type, or as floats where the header scales them; colour as a last axis."""
+    """Voxels in their stored type, or as floats if the header scales them; colour as a last axis."""
     voxels = np.asanyarray(image.dataobj)
     if voxels.dtype.names:
         voxels = np.stack([voxels[name] for name in voxels.dtype.names if name != "A"], axis=-1)
@@ -87,14 +100,14 @@ def _order_axes(voxels: np.ndarray, path: Path) -> tuple[np.ndarray, bool]:
     """(I, J, K, C), and whether K is time. Stored are up to i, j, k, t, channel."""
     sides = [*voxels.shape, *[1] * (5 - voxels.ndim)]
     if len(sides) > 5 or (sides[3] > 1 and sides[4] > 1):
-        raise InputError(f"{path} must hold one volume or one film, got shape {voxels.shape}; save one a file")
+        raise InputError(f"{path} must hold one volume or one film, got shape {voxels.shape}; save one per file")
     columns, rows, slices, times, channels = sides
     if slices == 1 and times > 1:
         return voxels.reshape(columns, rows, times, channels), True
     if times * channels > MOST_CHANNELS:
         raise InputError(
             f"{path} must hold one volume with at most {MOST_CHANNELS} channels, got shape {voxels.shape}; "
-            "save one volume a file"
+            "save one volume per file"
         )
     return voxels.reshape(columns, rows, slices, times * channels), False
 

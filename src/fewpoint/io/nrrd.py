@@ -43,7 +43,7 @@ def write_nrrd(values: np.ndarray, source: Source | None, path: Path) -> None:
 
 
 def _copy_place(header: bytes) -> dict[str, str]:
-    """The fields of place of a header over three axes in space; empty where it has others, such as channels."""
+    """The fields of place of a header over three axes in space; empty if it has others, such as channels."""
     lines = header.decode("ascii", "replace").splitlines()
     fields = dict(line.split(": ", 1) for line in lines if ": " in line and not line.startswith("#"))
     place = {field: fields[field].strip() for field in PLACE_FIELDS if field in fields}

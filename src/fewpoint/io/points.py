@@ -51,7 +51,7 @@ Row = tuple[int, list[str]]  # line number from 1, stripped fields
 class Table:
     """Rows of a CSV: (line, text by column) without objects and labels, which stand apart.
 
-    objects: empty where there is no column of them. positive: whether each row lies on the object.
+    objects: empty if there is no column of them. positive: whether each row lies on the object.
     """
 
     columns: tuple[str, ...]
@@ -71,7 +71,7 @@ class Clicks:
         (self.positive if positive else self.negative).append((row, name))
 
     def as_points(self, absent: list[tuple[int, str]]) -> PointSet:
-        """All of them, with names where any has one.
+        """All of them, with names if any has one.
 
         absent: frames with the object that is not there, "" for all of them.
         """
@@ -106,7 +106,7 @@ def find_points(sequence_path: str | Path) -> Path | None:
 
 
 def write_points(points: PointSet, path: Path) -> None:
-    """Write the `frame,y,x` kind, negatives after the points, absent frames last; objects where they have names."""
+    """Write the `frame,y,x` kind, negatives after the points, absent frames last; objects if they have names."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     labelled = len(points.negatives) > 0
@@ -124,7 +124,7 @@ def write_points(points: PointSet, path: Path) -> None:
 
 
 def hash_points(points: PointSet) -> str:
-    """SHA-256 (hex) of the points, absent frames and negatives, and of the objects' names where there are several."""
+    """SHA-256 (hex) of the points, absent frames and negatives, and of the objects' names if there are several."""
     values: tuple = (points.coordinates.tolist(), points.absent)
     if len(points.negatives):
         values = (*values, points.negatives.tolist())
@@ -183,7 +183,7 @@ def _split(text: str, delimiter: str) -> list[Row]:
 
 
 def _find_locations(rows: list[Row]) -> list[Row] | None:
-    """Rows below the dataset's header, or None where there is no such header."""
+    """Rows below the dataset's header, or None if there is no such header."""
     for index, (_, fields) in enumerate(rows[:10]):
         if tuple(field.lower() for field in fields) == LOCATION_COLUMNS:
             return rows[index + 1 :]
@@ -235,8 +235,8 @@ def _parse_pixels(table: Table) -> PointSet:
         if _is_absent(others, line):
             absent.append((frame, "".join(table.objects[place : place + 1])))
         else:
-            row = (frame, *(_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx"))
-            clicks.add(row, "".join(table.objects[place : place + 1]), table.positive[place])
+            y, x = (_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx")
+            clicks.add((frame, y, x), "".join(table.objects[place : place + 1]), table.positive[place])
     return clicks.as_points(absent)
 
 
@@ -249,10 +249,15 @@ def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
         if _is_absent({axis: record[axis] for axis in VOXEL_COLUMNS if axis != sliced}, line):
             absent.append((_parse_frame(record[sliced], line), "".join(table.objects[place : place + 1])))
         else:
-            indices = tuple(_parse_number(record[axis], axis, line) for axis in VOXEL_COLUMNS)
+            indices = _parse_three(record, VOXEL_COLUMNS, line)
             name = "".join(table.objects[place : place + 1])
             marks.append(Mark(f"line {line}", indices, name, table.positive[place]))
     return _place_voxels(marks, np.array([mark.position for mark in marks]), geometry, absent)
+
+
+def _parse_three(record: dict[str, str], columns: tuple[str, ...], line: int) -> tuple[float, float, float]:
+    first, second, third = (_parse_number(record[name], name, line) for name in columns)
+    return first, second, third
 
 
 def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
@@ -261,7 +266,7 @@ def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
     marks = [
         Mark(
             f"line {line}",
-            tuple(_parse_number(record[axis], axis, line) for axis in columns),
+            _parse_three(record, columns, line),
             "".join(table.objects[place : place + 1]),
             table.positive[place],
         )
@@ -286,7 +291,7 @@ def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> P
 
 
 def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, absent: list[tuple[int, str]]) -> PointSet:
-    """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error tells the mark that lies outside."""
+    """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error names the mark that lies outside."""
     clicks = Clicks()
     for mark, voxel in zip(marks, voxels.tolist(), strict=True):
         indices = [_round_half_up(number) for number in voxel]
@@ -295,7 +300,8 @@ def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, abs
                 f"{mark.where} lies outside the volume: it falls on voxel {indices} of {list(geometry.shape)}; "
                 "check the header row, which says what the numbers mean"
             )
-        clicks.add(tuple(indices[axis] for axis in geometry.axes), mark.object, mark.positive)
+        frame, y, x = (indices[axis] for axis in geometry.axes)
+        clicks.add((frame, y, x), mark.object, mark.positive)
     return clicks.as_points(absent)
 
 

@@ -7,7 +7,7 @@ The first line says which input the project is about; every other one holds an a
     {"at": "2026-11-15T12:01:00+00:00", "run": {"id": 1, "state": "running", …}}
 
 Lines are only ever added. The project is what comes out when all are done again in order. A last line that was cut
-short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.runs beside the file.
+short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.runs next to the file.
 """
 
 import json
@@ -15,7 +15,7 @@ import os
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from fewpoint.core.actions import Action, Redo, Undo, from_table, to_table
 from fewpoint.core.project import Project, apply_action
@@ -29,6 +29,7 @@ FORMAT = "fewpoint project"
 VERSION = 1
 LOCK_FILE = ".lock"
 
+RunState = Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted"]
 ENDED = ("finished", "failed", "cancelled", "interrupted")
 
 
@@ -37,7 +38,7 @@ class RunRecord:
     """How one run of a project stands.
 
     version: of the project that it works on. refined_from: the run whose networks it went on from, if any.
-    state: waiting, running, finished, failed, cancelled, or interrupted where the server was stopped meanwhile.
+    state: waiting, running, finished, failed, cancelled, or interrupted if the server was stopped meanwhile.
     best: there are masks, of the whole run or of as much of it as there was. objects: the numbers of
     those that it segments.
     """
@@ -45,7 +46,7 @@ class RunRecord:
     id: int
     version: int
     objects: tuple[int, ...] = ()
-    state: str = "waiting"
+    state: RunState = "waiting"
     refined_from: int | None = None
     started_at: str | None = None
     seconds: float = 0.0
@@ -63,9 +64,9 @@ class Header:
     shape: tuple[int, int, int]
 
     def find_input(self, path: Path) -> Path:
-        """Where the input is, given the project's file: beside it as it was, or where it was before."""
-        beside = Path(os.path.normpath(path.absolute().parent / self.input))
-        return beside if beside.exists() else Path(self.input_absolute)
+        """Where the input is, given the project's file: next to it as it was, or where it was before."""
+        relative = Path(os.path.normpath(path.absolute().parent / self.input))
+        return relative if relative.exists() else Path(self.input_absolute)
 
 
 class History:
@@ -135,7 +136,7 @@ def is_project(path: Path) -> bool:
 
 
 def runs_folder(path: Path) -> Path:
-    """The folder beside a project's file for what its runs leave."""
+    """The folder next to a project's file for what its runs leave."""
     return path.with_name(path.name + RUNS_SUFFIX)
 
 
@@ -267,10 +268,11 @@ def _split_whole(data: bytes) -> tuple[list[dict[str, Any]], int]:
 def _read_header(line: dict[str, Any], path: Path) -> Header:
     try:
         is_ours, version = line["format"] == FORMAT, line["version"]
-        header = Header(str(line["input"]), str(line["input_absolute"]), tuple(map(int, line["shape"])))
+        frames, height, width = map(int, line["shape"])
+        header = Header(str(line["input"]), str(line["input_absolute"]), (frames, height, width))
     except (KeyError, TypeError, ValueError):
         is_ours, version, header = False, 0, None
-    if not is_ours or header is None or len(header.shape) != 3 or min(header.shape) < 1:
+    if not is_ours or header is None or min(header.shape) < 1:
         raise InputError(f"{path} is not a fewpoint project; give a file that ends in {SUFFIX}")
     if version != VERSION:
         raise InputError(f"{path} was written by another version of fewpoint (format {version}); update fewpoint")
@@ -294,7 +296,7 @@ def _to_line(entry: dict[str, Any]) -> bytes:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure that a new file's name is on disk too, where the system can."""
+    """Make sure that a new file's name is on disk too, if the system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -1,7 +1,7 @@
-"""The run folder: who made it, one artefact a stage, the result.
+"""The run folder: its identity, one artefact per stage, the result.
 
 manifest.json        the run's identity, its state, whatever the run adds
-stages/              one artefact a stage, so that a killed run goes on where it stopped
+stages/              one artefact per stage, so that a killed run goes on where it stopped
 masks/<name>.png     the masks, or in another format, such as masks.nii.gz
 probabilities.npz    probabilities and masks as arrays; priors.csv and history.csv
 model.npz            the last networks, for other runs to start from
@@ -22,8 +22,7 @@ from fewpoint.core.history import PriorHistory
 from fewpoint.core.labels import ObjectLabel
 from fewpoint.core.paging import stack_arrays
 from fewpoint.core.probabilities import ProbabilityMaps
-from fewpoint.core.segmentation import AnySegmentation, LabelledSegmentation, Segmentation
-from fewpoint.core.source import Source
+from fewpoint.core.result import UNNAMED, ObjectResult, Result
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
 from fewpoint.io.decoding import load_array
@@ -66,7 +65,7 @@ class RunIdentity:
     start: str = "random weights"
 
 
-# What the user calls each part; {then} and {now} are shown where the value means something to a person.
+# What the user calls each part; {then} and {now} are shown if the value means something to a person.
 PART_NAMES = {
     "version": "fewpoint version ({then}, now {now})",
     "method": "method ({then}, now {now})",
@@ -131,9 +130,9 @@ class RunFolder:
         """Where a stage keeps its artefact."""
         return self.path / STAGES_FOLDER / name
 
-    def part(self, name: str) -> "RunFolder":
-        """The part of the folder that belongs to one of several groups of objects."""
-        return RunPart(self, name)
+    def group(self, name: str) -> "RunFolder":
+        """The folder of one of several groups of objects."""
+        return GroupFolder(self, name)
 
     def write_manifest(self, state: str, extra: dict[str, Any]) -> None:
         """Record the state, "running" or "finished", and add `extra` to what was recorded before."""
@@ -169,7 +168,7 @@ class RunFolder:
         self.close()
 
 
-class RunPart(RunFolder):
+class GroupFolder(RunFolder):
     """What belongs to one group of objects in a run folder: a folder below stages/, and an entry of the manifest."""
 
     def __init__(self, whole: RunFolder, name: str) -> None:
@@ -204,7 +203,7 @@ class FoundRun:
 
 
 def find_run(path: Path, identity: RunIdentity) -> FoundRun | None:
-    """What a folder holds, beside a run of this identity; None where it holds no run."""
+    """What a folder holds, compared with a run of this identity; None if it holds no run."""
     manifest = _read_manifest(path)
     if manifest is None:
         return None
@@ -212,7 +211,7 @@ def find_run(path: Path, identity: RunIdentity) -> FoundRun | None:
 
 
 def discard_other_run(path: Path, identity: RunIdentity) -> None:
-    """Remove the run that a folder holds where it is another than this; refused while a process works in it."""
+    """Remove the run that a folder holds if it is another than this; refused while a process works in it."""
     found = find_run(path, identity)
     if found is None or not found.differences:
         return
@@ -223,14 +222,14 @@ def discard_other_run(path: Path, identity: RunIdentity) -> None:
         lock.release()
 
 
-def save_segmentation(segmentation: AnySegmentation, folder: Path) -> Path:
-    """Write a result into a new or empty folder; where that fails, the folder is left empty."""
+def save_result(result: Result, folder: Path) -> Path:
+    """Write a result into a new or empty folder; if that fails, the folder is left empty."""
     if _list_entries(folder):
         raise RunConflictError(f"{folder} must be new or empty, it holds files; give another folder")
     with explaining_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     try:
-        write_result(segmentation, folder)
+        write_result(result, folder)
     except BaseException:
         for entry in folder.iterdir():
             remove(entry)
@@ -238,30 +237,29 @@ def save_segmentation(segmentation: AnySegmentation, folder: Path) -> Path:
     return folder
 
 
-def write_result(segmentation: AnySegmentation, folder: Path, outputs: Outputs = Outputs()) -> None:
+def write_result(result: Result, folder: Path, outputs: Outputs = Outputs()) -> None:
     """Write masks, probabilities, priors and history into a folder, replacing those of an earlier write.
 
     Of several objects, probabilities are (K, T, H, W), masks a label map, and priors and history one file each.
     """
-    several = isinstance(segmentation, LabelledSegmentation)
-    parts = segmentation.parts if several else (segmentation,)
-    maps = [part.probabilities.values for part in parts]
+    several = len(result.objects) > 1
+    maps = [each.probabilities.values for each in result.objects]
     arrays = {
         "probabilities": stack_arrays(maps, np.float16) if several else maps[0].astype(np.float16, copy=False),
-        "masks": segmentation.labels.values if several else segmentation.masks,
-        "names": np.array(parts[0].names),
+        "masks": result.labels.values if several else result.masks,
+        "names": np.array(result.names),
     }
     write_arrays(folder / RESULT_FILE, arrays)
-    for number, part in enumerate(parts, start=1):
-        write_priors(part.priors, folder / _numbered(PRIORS_FILE, number if several else 0))
-        write_history(part.history, folder / _numbered(HISTORY_FILE, number if several else 0))
-    if segmentation.source is not None:
-        write_source(segmentation.source, folder / SOURCE_FILE)
-    outputs.write(segmentation, folder)
+    for number, each in enumerate(result.objects, start=1):
+        write_priors(each.priors, folder / _numbered(PRIORS_FILE, number if several else 0))
+        write_history(each.history, folder / _numbered(HISTORY_FILE, number if several else 0))
+    if result.source is not None:
+        write_source(result.source, folder / SOURCE_FILE)
+    outputs.write(result, folder)
 
 
 def _numbered(name: str, number: int) -> str:
-    """The file of one of several objects; 0 where there is one.
+    """The file of one of several objects; 0 if there is one.
 
     >>> _numbered("priors.csv", 2)
     'priors-2.csv'
@@ -270,45 +268,26 @@ def _numbered(name: str, number: int) -> str:
     return f"{path.stem}-{number}{path.suffix}" if number else name
 
 
-def load_result(folder: str | Path) -> AnySegmentation:
-    """Read back what write_result wrote, but for the course of training."""
+def load_result(folder: str | Path) -> Result:
+    """Read back what write_result wrote, except for the course of training."""
     folder = Path(folder)
-    manifest = read_finished(folder)
-    file = folder / RESULT_FILE
-    masks, names = (load_array(file, key) for key in ("masks", "names"))
+    described = read_finished(folder)["result"]
+    masks, maps, names = (load_array(folder / RESULT_FILE, key) for key in ("masks", "probabilities", "names"))
     source = read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
-    if "objects" in manifest["result"]:
-        return _load_objects(folder, manifest["result"], masks, tuple(names.tolist()), source)
-    return Segmentation(
-        masks,
-        load_probabilities(folder),
-        read_priors(folder / PRIORS_FILE),
-        PriorHistory.empty(len(masks)),
-        AreaBound(manifest["result"]["bound"], manifest["result"]["bound_origin"]),
-        tuple(names.tolist()),
-        source,
-    )
-
-
-def _load_objects(
-    folder: Path, result: dict[str, Any], values: np.ndarray, names: tuple[str, ...], source: Source | None
-) -> LabelledSegmentation:
-    described = result["objects"]
-    maps = load_array(folder / RESULT_FILE, "probabilities")
-    parts = tuple(
-        Segmentation(
-            values == number,
-            ProbabilityMaps(maps[number - 1]),
-            read_priors(folder / _numbered(PRIORS_FILE, number)),
-            PriorHistory.empty(len(values)),
+    entries = described.get("objects", [described])  # a run of version 0.1 on one object has no list
+    several = len(entries) > 1
+    objects = tuple(
+        ObjectResult(
+            masks == number if several else masks,
+            ProbabilityMaps(maps[number - 1] if several else maps),
+            read_priors(folder / _numbered(PRIORS_FILE, number if several else 0)),
+            PriorHistory.empty(len(masks)),
             AreaBound(each["bound"], each["bound_origin"]),
-            names,
-            source,
+            ObjectLabel(each["name"], tuple(each["colour"])) if "name" in each else UNNAMED,
         )
-        for number, each in enumerate(described, start=1)
+        for number, each in enumerate(entries, start=1)
     )
-    objects = tuple(ObjectLabel(each["name"], tuple(each["colour"])) for each in described)
-    return LabelledSegmentation(objects, parts, tuple(result["notes"]))
+    return Result(objects, tuple(names.tolist()), source, tuple(described["notes"]) if several else ())
 
 
 def read_finished(folder: Path) -> dict[str, Any]:
@@ -319,18 +298,8 @@ def read_finished(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def load_probabilities(path: str | Path) -> ProbabilityMaps:
-    """Read the probabilities of a result, given its folder or its probabilities.npz."""
-    path = Path(path)
-    if path.is_dir():
-        path = path / RESULT_FILE
-    if not path.is_file():
-        raise InputError(f"{path} does not exist; give the folder of a finished run")
-    return ProbabilityMaps(load_array(path, "probabilities"))
-
-
 def _list_entries(folder: Path) -> list[Path]:
-    """What a folder holds; nothing where there is none."""
+    """What a folder holds; nothing if there is none."""
     with explaining_write_errors(folder):
         if not folder.exists():
             return []
@@ -347,7 +316,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _read_manifest(path: Path) -> dict[str, Any] | None:
-    """The manifest, or None where there is none or it is not ours."""
+    """The manifest, or None if there is none or it is not ours."""
     try:
         manifest = read_json(path / MANIFEST_FILE)
     except InputError:

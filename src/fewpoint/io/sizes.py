@@ -15,9 +15,9 @@ MEMORY_SHARE = 0.5  # the work on a sequence takes as much again
 def check_declared_size(
     path: Path, shape: tuple[int, ...], item_bytes: int, stored_bytes: int | None = None, densest: int = DENSEST
 ) -> None:
-    """Raise InputError where the pixels that a file declares do not fit into it, or not into this machine's memory.
+    """Raise InputError if the pixels that a file declares do not fit into it, or not into this machine's memory.
 
-    stored_bytes: where pixels are packed in other files. densest: largest ratio of declared to stored bytes.
+    stored_bytes: given if pixels are packed in other files. densest: largest ratio of declared to stored bytes.
     """
     if not shape or min(shape) < 1:
         raise InputError(f"{path} must declare at least one pixel, it declares the shape {shape}; export it again")
@@ -33,7 +33,7 @@ def check_declared_size(
 
 
 def check_fits_memory(path: Path, needed_bytes: int) -> None:
-    """Raise InputError where pixels would take more than half of this machine's memory, if the system tells it."""
+    """Raise InputError if pixels would take more than half of this machine's memory, as far as that is known."""
     if not hasattr(os, "sysconf"):
         return
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

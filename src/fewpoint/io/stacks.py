@@ -54,7 +54,7 @@ def read_stack(path: Path, *, inside: tuple[str, ...], key: str, axis: str = "au
 
 
 def _find_reader(path: Path) -> Callable[[Path], Volume] | None:
-    """The reader by the name of a file, by what it holds where the name says nothing; None for frames and arrays."""
+    """The reader by the name of a file, by what it holds if the name says nothing; None for frames and arrays."""
     name = path.name.lower()
     for suffixes, reader in READERS.items():
         if name.endswith(suffixes) and path.is_dir() == (suffixes is zarr_images.SUFFIXES):
@@ -104,6 +104,8 @@ def stack_frames(frames: Iterable[tuple[str, np.ndarray]], count: int) -> np.nda
             stack = gather_frames(walk(stack), (*stack.shape[:-1], 3), stack.dtype)
         stack[index] = frame  # a grey (H, W, 1) frame spreads over the three channels
         let_go(stack)
+    if stack is None:
+        raise InputError("a sequence must have at least one frame, got none; give the files of its frames")
     return stack
 
 

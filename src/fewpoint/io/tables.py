@@ -2,9 +2,10 @@
 
 import csv
 from collections.abc import Iterable
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from io import StringIO
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -15,12 +16,12 @@ from fewpoint.io.atomic import write_text
 Value = int | float | str | bool
 
 PRIOR_COLUMNS: dict[str, type] = {"frame": int, "prior": float, "standard_deviation": float, "observed": float}
-RECORD_COLUMNS: dict[str, type] = {field.name: field.type for field in fields(EpochRecord)}
+RECORD_COLUMNS: dict[str, type] = get_type_hints(EpochRecord)
 TRUTH_VALUES = {"True": True, "False": False}
 
 
 def write_priors(priors: PriorEstimate, path: Path) -> None:
-    """Write a row a frame."""
+    """Write one row per frame."""
     rows = zip(range(len(priors.mean)), priors.mean, priors.deviation, priors.observed, strict=True)
     _write_table(path, PRIOR_COLUMNS, rows)
 
@@ -32,7 +33,7 @@ def read_priors(path: Path) -> PriorEstimate:
 
 
 def write_history(history: PriorHistory, path: Path) -> None:
-    """Write a row an epoch, a column a field of EpochRecord."""
+    """Write one row per epoch, one column per field of EpochRecord."""
     _write_table(path, RECORD_COLUMNS, map(astuple, history.records))
 
 
@@ -51,7 +52,8 @@ def _write_table(path: Path, columns: dict[str, type], rows: Iterable[Iterable[V
     write_text(path, stream.getvalue())
 
 
-def _read_table(path: Path, columns: dict[str, type]) -> list[list[Value]]:
+def _read_table(path: Path, columns: dict[str, type]) -> list[list[Any]]:
+    """Rows of values, each of its column's type."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

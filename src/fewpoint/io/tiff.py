@@ -18,7 +18,7 @@ from fewpoint.io.volumes import Volume, order_axes
 if TYPE_CHECKING:
     from tifffile import TiffFile
 
-# tifffile logs what it stumbles over; without a handler Python prints that beside our one-line error.
+# tifffile logs what it stumbles over; without a handler Python prints that besides our one-line error.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 FORMAT = "tiff"
@@ -36,7 +36,7 @@ def read_tiff(path: Path) -> Volume:
 
 
 def write_tiff(values: np.ndarray, source: Source | None, path: Path) -> None:
-    """Write (T, H, W) uint8 or float32 as pages in the order of the input, with its spacing where it has one."""
+    """Write (T, H, W) uint8 or float32 as pages in the order of the input, with its spacing if it has one."""
     import tifffile
 
     geometry = None if source is None else source.geometry
@@ -68,7 +68,7 @@ def decode_tiff(path: Path) -> np.ndarray:
 
 
 def _find_place(path: Path, shape: tuple[int, ...]) -> Geometry | None:
-    """Spacing of an OME-TIFF in millimetres; None where it gives none, or not with a unit of length."""
+    """Spacing of an OME-TIFF in millimetres; None if it gives none, or not with a unit of length."""
     import tifffile
 
     with tifffile.TiffFile(path) as tiff:
@@ -78,16 +78,17 @@ def _find_place(path: Path, shape: tuple[int, ...]) -> Geometry | None:
     pixels = next((node for node in ElementTree.fromstring(description).iter() if node.tag.endswith("}Pixels")), None)
     if pixels is None:
         return None
-    spacing = {axis: _find_spacing(pixels.attrib, axis) for axis in "XYZ"}
-    if spacing["X"] is None or spacing["Y"] is None:
+    across, down, deep = (_find_spacing(pixels.attrib, axis) for axis in "XYZ")
+    if across is None or down is None:
         return None
-    over_time = spacing["Z"] is None or int(pixels.attrib.get("SizeZ", 1)) == 1
-    distances = (spacing["X"], spacing["Y"], 1.0 if over_time else spacing["Z"])
-    return Geometry(shape[2::-1], distances, np.eye(3), (0.0, 0.0, 0.0), over_time=over_time)
+    over_time = deep is None or int(pixels.attrib.get("SizeZ", 1)) == 1
+    distances = (across, down, 1.0 if deep is None or over_time else deep)
+    frames, height, width = shape[:3]
+    return Geometry((width, height, frames), distances, np.eye(3), (0.0, 0.0, 0.0), over_time=over_time)
 
 
 def _find_spacing(attributes: dict[str, str], axis: str) -> float | None:
-    """OME counts in micrometres where it names no unit."""
+    """OME counts in micrometres if it names no unit."""
     unit = MILLIMETRES.get(attributes.get(f"PhysicalSize{axis}Unit", "µm"))
     length = float(attributes.get(f"PhysicalSize{axis}", 0))
     return length * unit if unit and 0 < length < np.inf else None
@@ -95,8 +96,10 @@ def _find_spacing(attributes: dict[str, str], axis: str) -> float | None:
 
 def _check_complete(tiff: "TiffFile") -> None:
     """Where pages or strips lie past the end of the file, tifffile leaves them out or fills in zeros."""
-    handle = tiff.filehandle
-    handle.seek(tiff.pages.next_page_offset)
+    handle, offset = tiff.filehandle, tiff.pages.next_page_offset
+    if offset is None:
+        raise ValueError("the file does not say where its pages end")
+    handle.seek(offset)
     if handle.read(tiff.tiff.offsetsize) != bytes(tiff.tiff.offsetsize):
         raise ValueError(f"the file ends after page {len(tiff.pages)} although more follow")
     for index, page in enumerate(tiff.pages):
@@ -124,7 +127,7 @@ def _to_colour_samples(frames: np.ndarray, tiff: "TiffFile") -> np.ndarray:
 
     MINISWHITE is left as stored: tifffile itself writes boolean masks so, without turning them over.
     """
-    page = tiff.pages[0]
+    page = tiff.pages.first
     if page.colormap is not None and frames.shape[-1] == 1:
         palette = (page.colormap.T >> 8).astype(np.uint8)
         return palette[frames[..., 0]]

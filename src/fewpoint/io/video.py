@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,12 +23,13 @@ SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".m4v", ".webm", ".mpg", ".mpeg", ".
 LARGEST_FRAME = 2**28  # pixels
 MOST_FRAMES = 200_000
 DISK_SHARE = 0.8
-ENCODERS = ("libx264", "libopenh264", "mpeg4")  # the first that this build of ffmpeg has
+Encoder = Literal["libx264", "libopenh264", "mpeg4"]
+ENCODERS: tuple[Encoder, ...] = ("libx264", "libopenh264", "mpeg4")  # the first that this build of ffmpeg has
 FRAMES_PER_SECOND = 10
 
 
 def read_video(path: Path) -> Volume:
-    """Read all frames as colour, or as grey where the video has no colour.
+    """Read all frames as colour, or as grey if the video has no colour.
 
     They are decoded once into a file that the system removes, and read from there, so that a long video does not have
     to fit into memory.
@@ -63,7 +64,7 @@ def write_video(pictures: Iterable[np.ndarray], path: Path) -> None:
 def _encode(pictures: Iterable[np.ndarray], path: Path) -> None:
     import av
 
-    codec = next(name for name in ENCODERS if name in av.codecs_available)
+    codec: Encoder = next(name for name in ENCODERS if name in av.codecs_available)
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=FRAMES_PER_SECOND)
         stream.pix_fmt = "yuv420p"

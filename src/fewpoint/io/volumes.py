@@ -18,7 +18,7 @@ class Stack:
     """Frames as read, before any conversion.
 
     frames: (T, H, W, C) of any real type. geometry: None for frames that have no place.
-    header: the file's own header, for writing one in the same format; empty where there is none.
+    header: the file's own header, for writing one in the same format; empty if there is none.
     notes: what a user should know about the input, a sentence each.
     """
 
@@ -34,7 +34,7 @@ class Stack:
 class Volume:
     """A volume as read.
 
-    voxels: (I, J, K, C) in the file's own order. geometry: None where the file says nothing of places.
+    voxels: (I, J, K, C) in the file's own order. geometry: None if the file says nothing of places.
     stacked: the file is a stack of slices along K, which are the frames unless another axis is asked for.
     notes: what a user should know about it, a sentence each.
     """
@@ -77,13 +77,13 @@ def place_or_assume(source: Source | None, frames: np.ndarray) -> Geometry:
 
 
 def order_axes(array: np.ndarray, axes: str, path: Path) -> np.ndarray:
-    """Order an array as (T, H, W, C); S and C are channels, every other axis beside Y and X counts frames."""
+    """Order an array as (T, H, W, C); S and C are channels, every other axis besides Y and X counts frames."""
     lengths = dict(enumerate(array.shape))
     frames = [i for i, axis in enumerate(axes) if axis not in "YXSC" and lengths[i] > 1]
     channels = [i for i, axis in enumerate(axes) if axis in "SC" and lengths[i] > 1]
     if len(frames) > 1 or len(channels) > 1 or "Y" not in axes or "X" not in axes:
         raise InputError(
-            f"{path} must hold one stack of frames, got axes {axes} of shape {array.shape}; save one volume a file"
+            f"{path} must hold one stack of frames, got axes {axes} of shape {array.shape}; save one volume per file"
         )
     plane = [axes.index("Y"), axes.index("X")]
     single = [i for i in lengths if i not in (*frames, *plane, *channels)]

@@ -103,7 +103,7 @@ def _name_axes(image: dict | None, array: "Array", path: Path) -> str:
 
 
 def _place(image: dict | None, axes: str, shape: tuple[int, ...], *, over_time: bool) -> Geometry | None:
-    """Spacing in millimetres where the image gives it with a unit of length; None where it does not."""
+    """Spacing in millimetres if the image gives it with a unit of length; None if it does not."""
     if image is None or not {"Y", "X"} <= set(axes):
         return None
     steps = image["datasets"][0].get("coordinateTransformations") or []
@@ -116,4 +116,5 @@ def _place(image: dict | None, axes: str, shape: tuple[int, ...], *, over_time: 
     if not {"Y", "X"} <= set(spacing) or (not over_time and "Z" not in spacing):
         return None
     distances = (float(spacing["X"]), float(spacing["Y"]), float(spacing.get("Z", 1.0)))
-    return Geometry(shape[2::-1], distances, np.eye(3), (0.0, 0.0, 0.0), over_time=over_time)
+    frames, height, width = shape[:3]
+    return Geometry((width, height, frames), distances, np.eye(3), (0.0, 0.0, 0.0), over_time=over_time)

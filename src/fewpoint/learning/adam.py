@@ -14,7 +14,7 @@ class Adam:
 
     torch.optim.Adam does the same, but its class loads torch's compiler when it is made: seconds of every run, for
     something that is not used here.
-    rate: the learning rate of the next step; on a GPU a tensor, so that a captured step can be given another.
+    rate: the learning rate of the next step; a tensor on a GPU, so that a captured step can be given another.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], weight_decay: float) -> None:
@@ -24,7 +24,7 @@ class Adam:
         self._fused = device.type in ("cpu", "cuda")
         self._captured = device.type == "cuda"
         self.rate: Tensor | float = torch.tensor(0.0, device=device) if self._captured else 0.0
-        # Where steps are counted on the device, a captured one can count them.
+        # A captured step can only count steps that are counted on the device.
         place = device if self._captured else torch.device("cpu")
         self._moments = {
             "mean": [torch.zeros_like(each, memory_format=torch.preserve_format) for each in self.parameters],
@@ -45,11 +45,11 @@ class Adam:
     @torch.no_grad()
     def step(self) -> None:
         """Move every parameter that has a gradient."""
-        moved = [number for number, each in enumerate(self.parameters) if each.grad is not None]
-        means, squares, steps = ([values[number] for number in moved] for values in self._moments.values())
+        gradients = {number: each.grad for number, each in enumerate(self.parameters) if each.grad is not None}
+        means, squares, steps = ([values[number] for number in gradients] for values in self._moments.values())
         adam(
-            [self.parameters[number] for number in moved],
-            [self.parameters[number].grad for number in moved],
+            [self.parameters[number] for number in gradients],
+            list(gradients.values()),
             means,
             squares,
             [],
@@ -71,7 +71,7 @@ class Adam:
 
     @torch.no_grad()
     def load_state_dict(self, state: dict[str, list[Tensor]]) -> None:
-        """Take up moments, in place: a captured step holds on to its memory."""
+        """Copy the moments in place: a captured step refers to their memory."""
         for name, values in self._moments.items():
             for own, stored in zip(values, state[name], strict=True):
                 own.copy_(stored)

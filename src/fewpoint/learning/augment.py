@@ -23,7 +23,7 @@ def augment_frames(frames: Tensor, settings: AugmentationSettings, generator: to
 
 
 def blur_bilaterally(frames: Tensor, deviation: float) -> Tensor:
-    """Mean over the 3x3 neighbourhood, weighted by nearness and by likeness of intensity."""
+    """Mean over the 3x3 neighbourhood, weighted by nearness and by similarity of intensity."""
     total, weight = torch.zeros_like(frames), torch.zeros_like(frames[:, :1])
     padded = torch.nn.functional.pad(frames, (1, 1, 1, 1), mode="replicate")
     height, width = frames.shape[2:]
@@ -47,7 +47,7 @@ def flip_randomly(frames: Tensor, maps: list[Tensor], generator: torch.Generator
 
 
 def warp_maps(maps: list[Tensor], grid: Tensor) -> list[Tensor]:
-    """Sample (B, h, w) maps at a grid (B, h, w, 2) of draw_warps; 0 where the frame ends."""
+    """Sample (B, h, w) maps at a grid (B, h, w, 2) of draw_warps; 0 beyond the frame."""
     return [grid_sample(each[:, None], grid, align_corners=False)[:, 0] for each in maps]
 
 

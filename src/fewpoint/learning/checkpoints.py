@@ -1,4 +1,4 @@
-"""Learning to and from one file, so that a killed run goes on from one of its last epochs."""
+"""Learning to and from one file, so that a killed run continues from one of its last epochs."""
 
 import time
 from collections.abc import Callable
@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import torch
-from torch import Tensor
 
 from fewpoint.core import EpochRecord
-from fewpoint.learning.joint import JointLearning
 from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
 from fewpoint.learning.unscented import Gaussian
 
-LEAST_SECONDS = 10.0  # that learning may lose: on a fast GPU, writing a checkpoint takes as long as an epoch
-SHORT_SECONDS = 0.1  # that writing one may take; where it takes longer, they lie as much farther apart
+LEAST_SECONDS = 10.0  # between checkpoints: on a fast GPU, writing one takes as long as an epoch
+SHORT_SECONDS = 0.1  # to write one; if it takes longer, the interval grows in proportion
 
 
 def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The same function, which passes over a state that comes too soon after the last one saved, or after this call."""
+    """The same function, but it skips a state that comes too soon after the last one saved, or after this call."""
     due = time.monotonic() + LEAST_SECONDS
 
     def save_in_time(state: Any) -> None:
@@ -35,41 +33,27 @@ def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def save_learning(learning: Learning, file: BinaryIO, owner: str = "") -> None:
-    """Write all that is needed to go on; tensors and plain values only, so that loading runs no code.
+    """Write all that is needed to continue; tensors and plain values only, so that loading runs no code.
 
-    owner: name of the network, where a run trains several.
+    owner: name of the network, for runs that train several.
     """
+    courses = [{"progress": _pack(each.progress), "remembered": each.remembered} for each in learning.courses]
     payload = {
         "owner": owner,
         "trainer": learning.trainer.state_dict(),
-        "progress": _pack(learning.progress),
-        "remembered": learning.remembered,
+        "courses": courses,
+        "window_weights": learning.window_weights,
     }
     torch.save(payload, file)
 
 
 def load_learning(learning: Learning, path: Path, owner: str = "") -> None:
-    """Put a freshly started learning where the file's was; a file of another owner is passed over."""
+    """Bring a freshly started learning to the state in the file; a file of another owner is ignored."""
     payload = torch.load(path, map_location="cpu", weights_only=True)
     if payload["owner"] != owner:
         return
     learning.trainer.load_state_dict(payload["trainer"])
-    learning.progress = _unpack(payload["progress"])
-    learning.remembered = payload["remembered"]
-
-
-def save_joint(learning: JointLearning, file: BinaryIO, owner: str) -> None:
-    """The same for several objects: one trainer, and how far each object has come."""
-    courses = [{"progress": _pack(each.progress), "remembered": each.remembered} for each in learning.courses]
-    torch.save({"owner": owner, "trainer": learning.trainer.state_dict(), "courses": courses}, file)
-
-
-def load_joint(learning: JointLearning, path: Path, owner: str) -> None:
-    """What save_joint wrote; a file of another owner is passed over."""
-    payload = torch.load(path, map_location="cpu", weights_only=True)
-    if payload["owner"] != owner:
-        return
-    learning.trainer.load_state_dict(payload["trainer"])
+    learning.window_weights = payload["window_weights"]
     for course, stored in zip(learning.courses, payload["courses"], strict=True):
         course.progress, course.remembered = _unpack(stored["progress"]), stored["remembered"]
 
@@ -88,7 +72,7 @@ def _pack(progress: Progress) -> dict:
     }
 
 
-def _unpack(packed: dict[str, Tensor | dict | list]) -> Progress:
+def _unpack(packed: dict[str, Any]) -> Progress:
     return Progress(
         phase=packed["phase"],
         phase_epoch=packed["phase_epoch"],

@@ -1,4 +1,4 @@
-"""What the places of the clicks say of the object's size: people click somewhere inside it."""
+"""What the places of the clicks say about the object's size: people click somewhere inside it."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from fewpoint.core import PointSet
 
 FEWEST_CLICKS = 8
 REACH = 3  # each click is compared with this many clicked frames after it
-TRUSTED_SHARE = 0.75  # of the bound: clicks farther apart than that tell of movement, not of size
+TRUSTED_SHARE = 0.75  # of the bound: clicks farther apart than that indicate movement, not size
 WINDOW = 0.12  # of the sequence, but at least four clicks wide
 LIMITS = (0.05, 5.0)
 
@@ -21,17 +21,17 @@ def mean_places(points: PointSet) -> tuple[np.ndarray, np.ndarray]:
 def is_sparse(points: PointSet, n_frames: int) -> bool:
     """Whether most frames from the first click to the last have neither a click nor are marked absent.
 
-    Before and after, where nobody clicked, the object may not be there. A single click is sparse among three frames.
+    Before the first and after the last click the object may be absent. A single click is sparse from three frames on.
     """
     clicked = np.unique(points.frames)
     if len(clicked) == 1:
         return n_frames > 2
-    told = np.union1d(clicked, points.absent)
-    return 2 * np.count_nonzero((told >= clicked[0]) & (told <= clicked[-1])) <= clicked[-1] - clicked[0]
+    marked = np.union1d(clicked, points.absent)
+    return 2 * np.count_nonzero((marked >= clicked[0]) & (marked <= clicked[-1])) <= clicked[-1] - clicked[0]
 
 
 def usual_gap(points: PointSet) -> int:
-    """Median number of frames from one clicked frame to the next; 1 where only one is clicked.
+    """Median number of frames from one clicked frame to the next; 1 if only one is clicked.
 
     >>> usual_gap(PointSet.from_rows([(0, 0, 0), (5, 0, 0), (9, 0, 0), (14, 0, 0)]))
     5
@@ -51,10 +51,10 @@ def squared_steps(points: PointSet) -> np.ndarray:
 
 
 def size_profile(points: PointSet, n_frames: int, bound_area: float) -> np.ndarray:
-    """(T,) relative size of the object on each frame, 1 on average, from how far apart nearby clicks lie.
+    """(T,) relative size of the object on each frame, 1 on average, from how far apart nearby clicks are.
 
-    Two places drawn evenly from a disc of area A lie apart by A / pi in the mean square: where the object is small,
-    clicks on neighbouring frames lie close. Where clicks are few, or so far apart that the object must be moving
+    Two places drawn uniformly from a disc of area A have a mean squared distance of A / pi: if the object is small,
+    clicks on neighbouring frames are close. If clicks are few, or so far apart that the object must be moving
     (bound_area in pixels is the largest it can be), the profile is flat.
     """
     frames, places = mean_places(points)

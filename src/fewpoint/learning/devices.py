@@ -12,7 +12,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def choose_device(name: str) -> torch.device:
-    """The device asked for, or with "auto" the fastest there is."""
+    """The requested device, or with "auto" the fastest available."""
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
         name = next(kind for kind in ("cuda", "mps", "cpu") if available[kind])
@@ -25,7 +25,7 @@ def choose_device(name: str) -> torch.device:
 
 @contextmanager
 def cpu_threads(count: int) -> Iterator[None]:
-    """Give torch so many threads for a while; 0 leaves it as it is."""
+    """Give torch this many threads within the block; 0 leaves it as it is."""
     before = torch.get_num_threads()
     torch.set_num_threads(count or before)
     try:
@@ -35,12 +35,12 @@ def cpu_threads(count: int) -> Iterator[None]:
 
 
 def start_threads(count: int) -> ThreadPoolExecutor:
-    """So many threads, in each of which torch has as many of its own as where this is called."""
+    """A pool of this many threads, in each of which torch uses as many threads as in the calling one."""
     return ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),))
 
 
-def computes_in_halves(device: torch.device) -> bool:
-    """Whether it is faster in bfloat16: CUDA devices are, and CPUs with instructions for it."""
+def computes_mixed(device: torch.device) -> bool:
+    """Whether the device is faster in bfloat16: CUDA devices are, and CPUs with instructions for it."""
     return device.type == "cuda" or (device.type == "cpu" and torch.cpu._is_avx512_bf16_supported())
 
 

@@ -1,9 +1,9 @@
-"""Points carried along the motion of the sequence to frames that nobody clicked on, or clicked on elsewhere.
+"""Points carried along the motion of the sequence to frames without a click, or with a click elsewhere.
 
-The patch round a point is looked for on the next frame. Where the best match, followed back, does not return to where
-it came from, the point is lost: wrong points cost more than missing ones. On the way to a frame that nobody clicked on,
-which has no other point, it is looked for once more with more of what surrounds it and without the light, which moves
-with the camera and not with what it shines on.
+The patch round a point is searched for on the next frame. If the best match, followed back, does not return to where
+it came from, the point is lost: wrong points cost more than missing ones. On the way to a frame without a click,
+which has no other point, a second search uses more of the surroundings and removes the lighting, which moves with the
+camera and not with what it falls on.
 """
 
 from functools import lru_cache
@@ -20,14 +20,14 @@ WORKING_SIDE = 192
 SMALLEST_PATCH = 6
 RETURN = 1.5  # pixels at the working size
 EVEN = 1e-10  # least product of two sums of squares that is not rounding alone
-NEARER = 1e-3  # correlation that a pixel of motion costs: in even areas a point stays where it is
-LIGHT = 8.0  # pixels at the working size over which light changes
-FAINT = 0.01  # contrast, where frames reach from 0 to 1, that may be noise
-KEPT = 64  # frames that are remembered
+NEARER = 1e-3  # correlation that a pixel of motion costs: in flat areas a point stays where it is
+LIGHT = 8.0  # pixels at the working size over which lighting changes
+FAINT = 0.01  # contrast that may be noise, in frames from 0 to 1
+KEPT = 64  # frames in the cache
 
 
 class Patch(NamedTuple):
-    """What is looked for: half its side, and how far it may move in one frame, as shares of the longer side.
+    """What is searched for: half its side, and how far it may move in one frame, as shares of the longer side.
 
     likeness: least normalised correlation.
     """
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 
 class Frames:
-    """The frames of a sequence at the working size, made as they are asked for.
+    """The frames of a sequence at the working size, made on demand.
 
     grey: (h, w, 1) float32 of a frame by its number. without_light: (h, w, C).
     """
@@ -60,7 +60,8 @@ class Frames:
     def __init__(self, sequence: ImageSequence) -> None:
         scale = min(1.0, WORKING_SIDE / max(sequence.size))
         self._sequence, self._window, self._shrinks = sequence, window_of(sequence), scale < 1
-        self.full, self.size = sequence.size, tuple(max(1, round(side * scale)) for side in sequence.size)
+        height, width = (max(1, round(side * scale)) for side in sequence.size)
+        self.full, self.size = sequence.size, (height, width)
         self.grey = lru_cache(KEPT)(self._make_grey)
         self.without_light = lru_cache(KEPT)(self._take_light_away)
 
@@ -68,9 +69,9 @@ class Frames:
         return len(self._sequence)
 
     def follow(self, source: int, target: int, place: Place, *, doubtful: bool) -> Place | None:
-        """Where a place on one frame lies on another; None where it is lost.
+        """Where a place on one frame lies on another; None if it is lost.
 
-        doubtful: whether to look once more for what is lost, with more of what surrounds it.
+        doubtful: whether to search again for what is lost, with more of its surroundings.
         """
         found = _match(self.grey(source), self.grey(target), place, OWN)
         if found is None and doubtful:
@@ -81,7 +82,7 @@ class Frames:
         return self._reduce(self._read(number).mean(-1, keepdims=True))
 
     def _take_light_away(self, number: int) -> np.ndarray:
-        """(h, w, C): each channel less what surrounds a pixel, against the contrast there."""
+        """(h, w, C): each channel minus its surroundings, divided by the local contrast."""
         from scipy.ndimage import gaussian_filter
 
         frame = self._reduce(self._read(number))
@@ -90,7 +91,7 @@ class Frames:
         return rest / np.sqrt(gaussian_filter(rest**2, around) + FAINT**2)
 
     def _read(self, number: int) -> np.ndarray:
-        """(H, W, C) in [0, 1]; what lies in a file leaves memory again."""
+        """(H, W, C) in [0, 1]; frames that are mapped from a file leave memory again."""
         frames = self._sequence.frames
         frame = self._window.apply(frames[number])
         let_go(frames)
@@ -99,14 +100,14 @@ class Frames:
     def _reduce(self, frame: np.ndarray) -> np.ndarray:
         from skimage.transform import resize
 
-        return resize(frame, self.size, anti_aliasing=self._shrinks)
+        return np.asarray(resize(frame, self.size, anti_aliasing=self._shrinks))
 
 
 def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> PointSet:
-    """The points, and the places to which they move within so many frames before and after theirs; so the negatives.
+    """The points, and the places to which they move within this many frames before and after; likewise the negatives.
 
-    Where clicks are sparse, half the usual gap between clicked frames is added to `frames`. Frames marked absent get
-    no point and let none through.
+    If clicks are sparse, half the usual gap between clicked frames is added to `frames`. Frames marked absent get
+    no point, and no point is carried across them.
     """
     if frames == 0 or len(sequence) == 1:
         return points
@@ -117,16 +118,19 @@ def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> Poin
 
 
 def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
-    """Squared distance in pixels from where a frame's mean point moves to on a neighbouring frame to the one there.
+    """Squared distance in pixels from where a frame's mean point moves on the next frame to the mean point there.
 
-    Both ways, for all clicked frames next to each other, as far as points can be followed.
+    In both directions, for all adjacent clicked frames, as far as points can be followed.
     """
     numbers, places = mean_places(points)
-    pairs = [(first, first + 1) for first in np.flatnonzero(np.diff(numbers) == 1)]
-    frames = Frames(sequence) if pairs else None
+    pairs = [(first, first + 1) for first in np.flatnonzero(np.diff(numbers) == 1).tolist()]
+    if not pairs:
+        return np.empty(0)
+    frames = Frames(sequence)
 
     def step(source: int, target: int) -> float:
-        start = Place(*_scale(tuple(places[source].astype(int).tolist()), frames.full, frames.size))
+        row, column = places[source].astype(int).tolist()
+        start = Place(*_scale((row, column), frames.full, frames.size))
         found = frames.follow(int(numbers[source]), int(numbers[target]), start, doubtful=True)
         return np.nan if found is None else ((_scale(found, frames.size, frames.full) - places[target]) ** 2).sum()
 
@@ -136,14 +140,16 @@ def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
 
 
 def _follow_all(frames: Frames, points: PointSet, rows: np.ndarray, steps: int) -> set[tuple[int, int, int]]:
-    """The rows and all places to which they go, both ways."""
+    """The rows and all places that they move to, in both directions."""
     pointed = frozenset(points.frames.tolist())
 
     def follow(row: list[int]) -> set[tuple[int, int, int]]:
-        ways = (_follow(frames, tuple(row), direction * steps, pointed, points.absent) for direction in (-1, 1))
-        return {tuple(row)}.union(*ways)
+        frame, y, x = row
+        start = (frame, y, x)
+        ways = (_follow(frames, start, direction * steps, pointed, points.absent) for direction in (-1, 1))
+        return {start}.union(*ways)
 
-    # One after another: so much of it is done by the interpreter that threads would only wait for each other.
+    # One after another: most of it runs in the interpreter, so that threads would only wait for each other.
     return set().union(*map(follow, rows.tolist()))
 
 
@@ -177,7 +183,7 @@ def _scale(place: tuple[int, int], size: tuple[int, int], other: tuple[int, int]
 
 
 def _match(source: np.ndarray, target: np.ndarray, place: Place, patch: Patch) -> Place | None:
-    """Where the patch round a place lies on another frame (h, w, C); None where it is not found, or not found back."""
+    """Where the patch round a place lies on another frame (h, w, C); None if it is not found, or not found back."""
     there = _search(source, target, place, patch)
     if there is None:
         return None
@@ -188,7 +194,7 @@ def _match(source: np.ndarray, target: np.ndarray, place: Place, patch: Patch) -
 
 
 def _search(source: np.ndarray, target: np.ndarray, place: Place, patch: Patch) -> Place | None:
-    """The best match within reach, by normalised correlation less a small price for the way."""
+    """The best match within reach, by normalised correlation minus a small cost of the distance."""
     half, reach = patch.on(max(source.shape[:2]))
     looked_for, searched = _cut(source, place, half), _cut(target, place, half + reach)
     if np.ptp(looked_for) == 0:
@@ -204,18 +210,18 @@ def _search(source: np.ndarray, target: np.ndarray, place: Place, patch: Patch) 
 
 
 def correlate(image: np.ndarray, patch: np.ndarray) -> np.ndarray:
-    """Normalised correlation of a patch with each part of an image that is as large; 0 where the part is even.
+    """Normalised correlation of a patch with each window of an image that is as large; 0 if the window is flat.
 
     skimage.feature.match_template gives the same, but loads seconds' worth of scipy that nothing else needs.
     """
     centred = patch - patch.mean(dtype=np.float64)
     whole = image - image.mean(dtype=np.float64)
     rows, columns = (whole_side - side + 1 for whole_side, side in zip(image.shape, patch.shape, strict=True))
-    # Parts that lie within the image do not reach round its edges, where the transform joins them.
+    # Windows that lie within the image do not wrap round its edges, as the transform would.
     around = [_round_up(side) for side in image.shape]
     spectrum = np.fft.rfft2(whole, around) * np.fft.rfft2(centred, around).conj()
     products = np.fft.irfft2(spectrum, around)[:rows, :columns]
-    sums, squares = (_sum_parts(each, patch.shape) for each in (whole, whole**2))
+    sums, squares = (_sum_windows(each, patch.shape) for each in (whole, whole**2))
     spread = (squares - sums**2 / patch.size) * (centred**2).sum()
     return np.divide(products, np.sqrt(spread.clip(0)), out=np.zeros_like(products), where=spread > EVEN)
 
@@ -229,8 +235,8 @@ def _round_up(side: int) -> int:
     return -(-side // 12) * 12
 
 
-def _sum_parts(image: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """The sum over each part of an image of that size."""
+def _sum_windows(image: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """The sum over each window of that size of an image."""
     height, width = size
     sums = np.zeros([side + 1 for side in image.shape])
     np.cumsum(image.cumsum(0), 1, out=sums[1:, 1:])

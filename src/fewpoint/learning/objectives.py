@@ -1,5 +1,6 @@
-"""What a training step descends: the PU risk of the points, or the distance to a round's targets; of all objects."""
+"""What a training step descends: the PU risk of the points, or the distance to a round's targets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,16 +16,17 @@ from fewpoint.models.pooling import pool_regions
 
 
 class Objective(Protocol):
-    """maps: (T, h, w) tensors that are moved together with the frames and handed back with a batch."""
+    """The risk of one object. maps: (T, h, w) tensors that move with the frames and come back with a batch."""
 
-    maps: tuple[Tensor, ...]
+    @property
+    def maps(self) -> tuple[Tensor, ...]: ...
 
     def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk: ...
 
 
 @dataclass(frozen=True, eq=False)
 class PointObjective:
-    """The PU risk over superpixels: clicked ones are positive, refused ones negative, all others unlabelled."""
+    """The PU risk over superpixels: clicked ones are positive, rejected ones negative, all others unlabelled."""
 
     samples: SampleSet
     settings: RiskSettings
@@ -33,7 +35,7 @@ class PointObjective:
     def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk:
         samples = self.samples
         pooled = pool_regions(logits, labels, samples.regions)
-        # A warp moves some superpixels out of the frame: what has no pixel left is no sample.
+        # A warp moves some superpixels out of the frame: one without a pixel left is not a sample.
         present = pool_regions(torch.ones_like(logits), labels, samples.regions)
         positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
         negative = None if samples.negative is None else samples.negative[index] * present
@@ -42,7 +44,7 @@ class PointObjective:
 
 @dataclass(frozen=True, eq=False)
 class TargetObjective:
-    """Weighted cross entropy to targets; its two parts take the places of the positive and the negative risk."""
+    """Weighted cross entropy to targets; its two terms take the places of the positive and the negative risk."""
 
     maps: tuple[Tensor, ...]
 
@@ -62,22 +64,15 @@ class TargetObjective:
         return Risk(positive + negative, positive, negative, torch.zeros_like(positive, dtype=torch.bool))
 
 
-@dataclass(frozen=True, eq=False)
-class JointObjective:
-    """One objective an object, for a network with a logit for each: (B, K, h, w) logits and (B, K) priors.
+def measure_risks(
+    objectives: Sequence[Objective], logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor
+) -> Risk:
+    """The risk of each object, one entry per object; a step descends their sum.
 
-    The risk has one entry an object; a step descends their sum.
+    logits: (B, K, h, w). maps: those of all objectives, in order. priors: (B, K).
     """
-
-    objectives: tuple[Objective, ...]
-
-    @property
-    def maps(self) -> tuple[Tensor, ...]:
-        return tuple(each for objective in self.objectives for each in objective.maps)
-
-    def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk:
-        risks, left = [], iter(maps)
-        for number, objective in enumerate(self.objectives):
-            own = [next(left) for _ in objective.maps]
-            risks.append(objective(logits[:, number], labels, own, index, priors[:, number]))
-        return Risk(*(torch.stack(values) for values in zip(*risks, strict=True)))
+    risks, left = [], iter(maps)
+    for number, objective in enumerate(objectives):
+        own = [next(left) for _ in objective.maps]
+        risks.append(objective(logits[:, number], labels, own, index, priors[:, number]))
+    return Risk(*(torch.stack(values) for values in zip(*risks, strict=True)))

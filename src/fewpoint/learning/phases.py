@@ -1,9 +1,10 @@
-"""The three phases of learning: warm-up, estimation of the priors, and training with the priors found."""
+"""The phases of learning: warm-up, estimation of the priors, and training with the priors found."""
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,25 +24,25 @@ from fewpoint.core import (
 )
 from fewpoint.errors import FewpointError
 from fewpoint.learning.devices import start_threads
+from fewpoint.learning.estimators import FilteredPriors, PriorEstimator, Sighting
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
-from fewpoint.learning.priors import estimate_from, initial_state, update_priors
+from fewpoint.learning.priors import estimate_from
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
-from fewpoint.learning.stopping import StopState, update_stop
+from fewpoint.learning.settings import PhaseSettings
+from fewpoint.learning.stopping import StopState
 from fewpoint.learning.training import StepMeans, Trainer, alternate, finish
 from fewpoint.learning.unscented import Gaussian
 
 WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
-OBSERVED_EVERY = 4  # epochs, where nothing depends on what is observed: each time is a prediction of all frames
+OBSERVED_EVERY = 4  # epochs, if nothing depends on the observation: each one predicts all frames
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The settings that the phases need."""
+    """Epochs and rates of the phases, and how priors are estimated in the second."""
 
     phases: PhaseSettings
-    priors: PriorSettings
-    stopping: StoppingSettings
+    estimator: PriorEstimator = FilteredPriors()
 
     @property
     def most_epochs(self) -> int:
@@ -62,10 +63,10 @@ class Schedule:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What the network, after an epoch, says of the frames: one prediction of all superpixels, summed up.
+    """What the network says about one object after an epoch: a prediction of all superpixels, summarised.
 
     observed: (T,) mean of f ** gamma. share: (T,) share of the frame at 0.5 or above.
-    probabilities: see EpochPredicted. logits: (T, h, w), on the device.
+    probabilities: see EpochPredicted; None if nobody looked.
     """
 
     observed: np.ndarray
@@ -73,22 +74,21 @@ class Observation:
     negative_variance: float
     click_probability: float
     probabilities: np.ndarray | None
-    logits: Tensor | None = None
 
     @classmethod
     def none(cls, n_frames: int) -> "Observation":
-        """Stands for the epochs after which nobody looked: NaN, and no probabilities."""
+        """For epochs after which nobody looked: NaN, and no probabilities."""
         nothing = np.full(n_frames, np.nan)
         return cls(nothing, nothing, math.nan, math.nan, None)
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """How far learning has come after some epoch; with the trainer's state, all that is needed to go on.
+    """How far learning has got with one object after some epoch.
 
     phase, phase_epoch: the phase the next epoch belongs to, and how many of its epochs are over.
-    state: of the prior filter. priors: (T,) those of the next epoch. selected_epoch: see PriorHistory.
-    rows: the (T,) priors, observations and shares of each finished epoch; the last two NaN where nobody looked.
+    state: of the prior estimate. priors: (T,), of the next epoch. selected_epoch: see PriorHistory.
+    rows: the (T,) priors, observations and shares of each finished epoch; the last two NaN if nobody looked.
     """
 
     phase: str
@@ -112,76 +112,31 @@ class Progress:
 
 
 @dataclass(eq=False)
-class Learning:
-    """A trainer with the progress it made and the state remembered from the start of the stopping window.
+class Course:
+    """One object on its way through the phases.
 
-    seen: (T, h, w) logits of the last observation, where it was exact and the weights are still those observed.
-    number: which of the trainer's objects it learns; see JointLearning where there are several.
+    name, number: of the object, among those that the network learns. remembered: the priors at the start of the
+    stopping window.
     """
 
-    trainer: Trainer
+    name: str
+    number: int
+    samples: SampleSet
     bound: AreaBound
     schedule: Schedule
     progress: Progress
-    remembered: dict | None = None
-    seen: Tensor | None = None
-    number: int = 0
-
-    @classmethod
-    def start(cls, trainer: Trainer, bound: AreaBound, schedule: Schedule, number: int = 0) -> "Learning":
-        n_frames = trainer.samples.n_frames
-        state = initial_state(n_frames, bound, schedule.priors)
-        progress = Progress(DONE, 0, state, state.mean, StopState(), 0, (), ())
-        learning = cls(trainer, bound, schedule, progress, number=number)
-        learning._enter(WARM_UP)
-        return learning
-
-    @property
-    def samples(self) -> SampleSet:
-        return (self.trainer.samples, *self.trainer.others)[self.number]
+    remembered: dict[str, Any] | None = None
 
     @property
     def done(self) -> bool:
         return self.progress.phase == DONE
 
     def show_priors(self, priors: np.ndarray) -> None:
-        """Record these (T,) priors from now on, where the objective has its own and does not use them."""
+        """Record these (T,) priors from now on, if the objective has its own and does not use them."""
         self.progress = replace(self.progress, priors=priors)
 
-    def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
-        """Learn to the end, telling the listener and saving after each epoch."""
-        while not self.done:
-            self.tell(self.run_epoch(listener), listener)
-            save(self)
-
-    def tell(self, predicted: EpochPredicted | None, listener: Listener) -> None:
-        """Tell of the epoch just over, and of what was seen after it."""
-        if predicted is not None:
-            listener(predicted)
-        listener(EpochFinished(self.progress.records[-1], self.schedule.most_epochs))
-        if self._never_stopped():
-            listener(Message(f"priors: the stopping rule did not hold within {self.progress.epoch} epochs", True))
-
-    def run_epoch(self, listener: Listener = ignore) -> EpochPredicted | None:
-        """Train one epoch, observe if it is time to, take the steps of the phase, and return what was seen."""
-        return finish(self.take_steps(listener))
-
-    def take_steps(self, listener: Listener = ignore) -> Generator[None, None, EpochPredicted | None]:
-        """run_epoch with a pause after each training step, in which others may take theirs."""
-        progress = self.progress
-        priors = torch.from_numpy(self.usable_priors()).float()
-        rates = self.rates()
-
-        def tell(steps: int) -> None:
-            listener(StepsTaken(progress.epoch + 1, steps, len(rates), self.schedule.most_epochs))
-
-        self.seen = None
-        means = yield from self.trainer.take_steps(priors, rates, tell)
-        self.refuse_divergence(means)
-        return self.take_in(means, self._observe())
-
     def take_in(self, means: StepMeans, observation: Observation) -> EpochPredicted | None:
-        """Record an epoch that was trained, take the steps of the phase, and return what was seen."""
+        """Record a trained epoch, take the steps of the phase, and return what was observed."""
         phase = self.progress.phase
         self._append(means, observation)
         if phase == ESTIMATION:
@@ -190,50 +145,31 @@ class Learning:
         self._advance()
         if observation.probabilities is None:
             return None
-        return EpochPredicted(self.progress.epoch, observation.probabilities, priors)
-
-    def predict(self) -> Tensor:
-        """(T, h, w) logits of every frame as the weights now stand; not predicted anew where just observed."""
-        if self.seen is not None:
-            return self.seen
-        return predict_logits(self.trainer.network, self.trainer.samples, self.trainer.recipe.training)
+        return EpochPredicted(self.progress.epoch, observation.probabilities, priors, self.name)
 
     def priors(self) -> PriorEstimate:
-        """The estimate for the user: the filter's where it ran, the prediction's own share otherwise."""
-        samples = self.samples
-        observed = self.progress.rows[-1][1] if self.progress.rows else self.progress.priors
-        if self.schedule.phases.estimation_epochs:
-            return estimate_from(self.progress.state, observed, samples.absent, self.bound)
-        share = self.progress.rows[-1][2] if self.progress.rows else self.progress.priors
+        """The estimate for the user: the filter's if it ran, the prediction's own share otherwise."""
+        progress, absent = self.progress, self.samples.absent
+        observed = progress.rows[-1][1] if progress.rows else progress.priors
+        if self.schedule.phases.estimation_epochs and self.schedule.estimator.has_rule:
+            return estimate_from(progress.state, observed, absent, self.bound)
+        share = progress.rows[-1][2] if progress.rows else progress.priors
         deviation = np.abs(share - observed)
-        absent = samples.absent
         return PriorEstimate(np.where(absent, 0.0, share), np.where(absent, 0.0, deviation), observed)
 
     def usable_priors(self) -> np.ndarray:
         """(T,) the priors of the coming epoch, 0 on frames marked absent."""
         return self._usable(self.progress.priors)
 
-    def _usable(self, priors: np.ndarray) -> np.ndarray:
-        return np.where(self.samples.absent, 0.0, priors)
-
-    def rates(self) -> list[float]:
-        """The learning rate of each step of the coming epoch."""
-        phases, steps = self.schedule.phases, self.trainer.steps_per_epoch
+    def rates(self, steps: int) -> list[float]:
+        """The learning rate of each of the coming epoch's steps."""
+        phases = self.schedule.phases
         rates = {WARM_UP: phases.warmup_rate, ESTIMATION: phases.estimation_rate, FINAL: phases.final_rate}
         rate = rates[self.progress.phase]
         if self.progress.phase != WARM_UP or phases.schedule == "constant":
             return [rate] * steps
         first, total = self.progress.phase_epoch * steps, phases.warmup_epochs * steps
         return [one_cycle(rate, first + step, total) for step in range(steps)]
-
-    def _observe(self) -> Observation:
-        """What the network says after the epoch just trained, where the schedule wants to know."""
-        if not self.observes():
-            return Observation.none(self.trainer.samples.n_frames)
-        exact = self.counts()
-        observation = observe(self.trainer, self.schedule.priors.gamma, exact)
-        self.seen = observation.logits if exact else None
-        return observation
 
     def observes(self) -> bool:
         """Whether the network is looked at after the coming epoch."""
@@ -246,14 +182,14 @@ class Learning:
         epochs = {WARM_UP: phases.warmup_epochs, FINAL: phases.final_epochs}.get(progress.phase, 0)
         return progress.phase == ESTIMATION or (left == 0 and progress.phase_epoch + 1 == epochs)
 
-    def refuse_divergence(self, means: StepMeans) -> None:
-        """Raise before the epoch counts, so that the last checkpoint is of a sound network."""
-        if not (math.isfinite(means.loss) and self.trainer.is_finite()):
-            phase, epoch = self.progress.phase, self.progress.epoch + 1
-            raise FewpointError(
-                f"training must stay finite, it diverged in epoch {epoch} ({phase}, loss {means.loss:g}); "
-                f"lower phases.{phase.replace('-', '')}_rate or training.clip_norm, or try another --seed"
-            )
+    def never_stopped(self) -> bool:
+        """Whether the epoch just over was the last of an estimation that its rule did not halt."""
+        record = self.progress.records[-1]
+        ended = record.phase == ESTIMATION and self.progress.phase != ESTIMATION and not record.stopped
+        return ended and self.schedule.estimator.has_rule
+
+    def _usable(self, priors: np.ndarray) -> np.ndarray:
+        return np.where(self.samples.absent, 0.0, priors)
 
     def _append(self, means: StepMeans, observation: Observation) -> None:
         progress = self.progress
@@ -278,82 +214,193 @@ class Learning:
         )
 
     def _estimate(self, observation: Observation) -> None:
-        """Update the filter and the stopping rule; remember the state where a streak begins."""
-        progress, schedule = self.progress, self.schedule
-        epoch = progress.phase_epoch
-        state = update_priors(
-            progress.state,
-            observation.observed,
-            epoch - 1,
-            schedule.phases.estimation_epochs,
-            self.bound,
-            schedule.priors,
-        )
-        record = progress.records[-1]
-        stop = update_stop(
-            progress.stop,
-            epoch,
-            record.negative_variance,
-            record.largest_positive_share,
-            self.bound.fraction,
-            schedule.stopping,
-        )
-        record = replace(record, stop_streak=stop.streak, stopped=stop.halted)
+        """Update the priors and the stopping rule; remember the state if a streak begins."""
+        progress, estimator = self.progress, self.schedule.estimator
+        epoch, horizon = progress.phase_epoch, self.schedule.phases.estimation_epochs
+        seen = Sighting(observation.observed, self.samples.absent, epoch - 1, horizon)
+        state = estimator.update(progress.state, seen, self.bound)
+        stop = estimator.judge(progress.stop, epoch, progress.records[-1], self.bound)
+        record = replace(progress.records[-1], stop_streak=stop.streak, stopped=stop.halted)
         self.progress = replace(
             progress, state=state, priors=state.mean, stop=stop, records=(*progress.records[:-1], record)
         )
         if stop.streak == 1:
-            self._remember()
-
-    def _remember(self) -> None:
-        # The weights of a network that learns other objects too cannot go back for one of them.
-        kept = {} if self.trainer.others else self.trainer.network.state_dict()
-        weights = {name: value.clone() for name, value in kept.items()}
-        state = self.progress.state
-        self.remembered = {
-            "weights": weights,
-            "mean": torch.from_numpy(state.mean),
-            "covariance": torch.from_numpy(state.covariance),
-            "epoch": self.progress.epoch,
-        }
+            self.remembered = {
+                "mean": torch.from_numpy(state.mean),
+                "covariance": torch.from_numpy(state.covariance),
+                "epoch": self.progress.epoch,
+            }
 
     def _advance(self) -> None:
         """Enter the next phase when this one is over."""
         progress, phases = self.progress, self.schedule.phases
         if progress.phase == WARM_UP and progress.phase_epoch == phases.warmup_epochs:
-            self._enter(ESTIMATION)
+            self.enter(ESTIMATION)
         elif progress.phase == ESTIMATION and progress.stop.halted:
             self._return_to_remembered()
-            self._enter(FINAL)
+            self.enter(FINAL)
         elif progress.phase == ESTIMATION and progress.phase_epoch == phases.estimation_epochs:
-            self.progress = replace(progress, selected_epoch=progress.epoch)
-            self._enter(FINAL)
+            selected = progress.epoch if self.schedule.estimator.has_rule else 0
+            self.progress = replace(progress, selected_epoch=selected)
+            self.enter(FINAL)
         elif progress.phase == FINAL and progress.phase_epoch == phases.final_epochs:
-            self._enter(DONE)
+            self.enter(DONE)
 
     def _return_to_remembered(self) -> None:
-        remembered, self.seen = self.remembered, None
-        if remembered["weights"]:
-            self.trainer.network.load_state_dict(remembered["weights"])
+        remembered, self.remembered = self.remembered, None
+        if remembered is None:
+            raise FewpointError("a stopping rule held without a window; this is a bug in fewpoint")
         state = Gaussian(remembered["mean"].numpy(), remembered["covariance"].numpy())
         self.progress = replace(self.progress, state=state, priors=state.mean, selected_epoch=int(remembered["epoch"]))
-        self.remembered = None
 
-    def _enter(self, phase: str) -> None:
+    def enter(self, phase: str) -> None:
         """Enter a phase, or the first after it that has epochs."""
-        phases = self.schedule.phases
+        phases, estimator = self.schedule.phases, self.schedule.estimator
         following = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
         while phase != DONE and self.schedule.epochs_of(phase) == 0:
             phase = following[phase]
-        constant = np.full(self.samples.n_frames, self.bound.fraction * phases.warmup_prior)
+        constant = estimator.constant(self.samples.n_frames, self.bound.fraction * phases.warmup_prior)
         estimated = phases.estimation_epochs > 0
         priors = constant if phase == WARM_UP or not estimated else self.progress.state.mean
         self.progress = replace(self.progress, phase=phase, phase_epoch=0, priors=priors)
 
-    def _never_stopped(self) -> bool:
-        """Whether the epoch just over was the last of an estimation that its rule did not halt."""
-        record = self.progress.records[-1]
-        return record.phase == ESTIMATION and self.progress.phase != ESTIMATION and not record.stopped
+
+def start_course(name: str, number: int, samples: SampleSet, bound: AreaBound, schedule: Schedule) -> Course:
+    """An object before its first epoch."""
+    state = schedule.estimator.start(samples.n_frames, bound)
+    nothing = Progress(DONE, 0, state, state.mean, StopState(), 0, (), ())
+    course = Course(name, number, samples, bound, schedule, nothing)
+    course.enter(WARM_UP)
+    return course
+
+
+@dataclass(eq=False)
+class Learning:
+    """A trainer, and each of its objects on its way through the phases.
+
+    Each object ends its estimation by its own rule and continues with its own priors. The weights return to the
+    start of the stopping window only if there is one object: several objects share them.
+
+    seen: (T, K, h, w) logits of the last observation if it was exact and the weights are still those observed.
+    window_weights: the weights at the start of the stopping window.
+    """
+
+    trainer: Trainer
+    courses: tuple[Course, ...]
+    seen: Tensor | None = None
+    window_weights: dict[str, Tensor] | None = None
+
+    @classmethod
+    def start(cls, trainer: Trainer, bounds: dict[str, AreaBound], schedule: Schedule) -> "Learning":
+        """bounds: of the trainer's objects, in order, by name."""
+        given = zip(bounds.items(), trainer.objects, strict=True)
+        courses = (
+            start_course(name, number, samples, bound, schedule)
+            for number, ((name, bound), samples) in enumerate(given)
+        )
+        return cls(trainer, tuple(courses))
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.courses[0].schedule
+
+    @property
+    def done(self) -> bool:
+        return all(course.done for course in self.courses)
+
+    def run(self, listener: Listener, save: Callable[["Learning"], None]) -> None:
+        """Learn to the end, notifying the listener and saving after each epoch."""
+        while not self.done:
+            self.tell(self.run_epoch(listener), listener)
+            save(self)
+
+    def tell(self, predicted: Sequence[EpochPredicted], listener: Listener) -> None:
+        """Report the epoch just finished, and what was observed of each object after it."""
+        for each in predicted:
+            listener(each)
+        records = [course.progress.records[-1] for course in self.courses]
+        listener(EpochFinished(mean_record(records), self.schedule.most_epochs))
+        for course, record in zip(self.courses, records, strict=True):
+            if record.epoch == max(each.epoch for each in records) and course.never_stopped():
+                of = f" of {course.name}" if len(self.courses) > 1 else ""
+                listener(Message(f"priors{of}: the stopping rule did not hold within {record.epoch} epochs", True))
+
+    def run_epoch(self, listener: Listener = ignore) -> tuple[EpochPredicted, ...]:
+        """Train one epoch, observe if it is time to, take the steps of each object, and return what was observed."""
+        return finish(self.take_steps(listener))
+
+    def take_steps(self, listener: Listener = ignore) -> Generator[None, None, tuple[EpochPredicted, ...]]:
+        """run_epoch with a pause after each training step, in which others may take theirs."""
+        going = [course for course in self.courses if not course.done]
+        steps = self.trainer.steps_per_epoch
+        rates = [max(each) for each in zip(*(course.rates(steps) for course in going), strict=True)]
+        epoch = max(course.progress.epoch for course in going) + 1
+
+        def tell(done: int) -> None:
+            listener(StepsTaken(epoch, done, len(rates), self.schedule.most_epochs))
+
+        self.seen = None
+        priors = np.stack([course.usable_priors() for course in self.courses], axis=1)
+        means = yield from self.trainer.take_steps(torch.from_numpy(priors).float(), rates, tell)
+        for course in going:
+            self._refuse_divergence(course, means[course.number])
+        observations = self._observe(going)
+        predicted = [
+            course.take_in(means[course.number], observation)
+            for course, observation in zip(going, observations, strict=True)
+        ]
+        self._settle_weights()
+        return tuple(each for each in predicted if each is not None)
+
+    def predict(self) -> Tensor:
+        """(T, K, h, w) logits of every frame with the current weights; reused if just observed."""
+        if self.seen is not None:
+            return self.seen
+        return predict_logits(self.trainer.network, self.trainer.samples, self.trainer.recipe.training)
+
+    def _observe(self, going: list[Course]) -> list[Observation]:
+        """What the network says about each object whose schedule asks for it; predicted once for all of them."""
+        if not any(course.observes() for course in going):
+            return [Observation.none(course.samples.n_frames) for course in going]
+        exact = any(course.counts() for course in going)
+        logits = look_at(self.trainer, exact)
+        self.seen = logits if exact else None
+        return [
+            sum_up(logits[:, course.number], course.samples, course.schedule.estimator.gamma)
+            if course.observes()
+            else Observation.none(course.samples.n_frames)
+            for course in going
+        ]
+
+    def _refuse_divergence(self, course: Course, means: StepMeans) -> None:
+        """Raise before the epoch counts, so that the last checkpoint holds a sound network."""
+        if not (math.isfinite(means.loss) and self.trainer.is_finite()):
+            phase, epoch = course.progress.phase, course.progress.epoch + 1
+            raise FewpointError(
+                f"training must stay finite, it diverged in epoch {epoch} ({phase}, loss {means.loss:g}); "
+                "lower the learning rate or training.clip_norm, or try another --seed"
+            )
+
+    def _settle_weights(self) -> None:
+        """With one object, remember the weights if its stopping window begins, and return to them once it is full."""
+        course, *others = self.courses
+        if others:
+            return
+        halted = course.progress.records[-1].stopped
+        if course.progress.records[-1].stop_streak == 1:
+            self.window_weights = {name: value.clone() for name, value in self.trainer.network.state_dict().items()}
+        if halted and self.window_weights is not None:
+            self.trainer.network.load_state_dict(self.window_weights)
+            self.window_weights, self.seen = None, None
+
+
+def mean_record(records: Sequence[EpochRecord]) -> EpochRecord:
+    """One record for all objects: the means of theirs; epoch and phase of the one that learns longest."""
+    if len(records) == 1:
+        return records[0]
+    last = max(records, key=lambda record: record.epoch)
+    names = [field.name for field in fields(EpochRecord) if field.type is float]
+    return replace(last, **{name: float(np.mean([getattr(each, name) for each in records])) for name in names})
 
 
 def learn_side_by_side(
@@ -361,34 +408,34 @@ def learn_side_by_side(
 ) -> None:
     """Run each to its end as Learning.run does, all at once; they keep step epoch by epoch.
 
-    On a CPU each has a thread. On a GPU one thread asks for a step of each in turn: what the libraries prepare for a
-    shape of data they prepare for every thread anew. Listeners are called one at a time; of the steps within an epoch
-    only the first network's are told.
+    On a CPU each has a thread. On a GPU one thread launches a step of each in turn: what libraries prepare for a shape
+    of data they prepare again for every thread. Listeners are called one at a time; of the steps within an epoch
+    only the first network's are reported.
     """
     if len(learnings) == 1:
         learnings[0].run(listeners[0], saves[0])
         return
     with _run_together(learnings) as run_epochs:
         while going := [number for number, each in enumerate(learnings) if not each.done]:
-            told = [listeners[number] if number == going[0] else ignore for number in going]
-            seen = run_epochs([learnings[number] for number in going], told)
+            heard = [listeners[number] if number == going[0] else ignore for number in going]
+            seen = run_epochs([learnings[number] for number in going], heard)
             for number, predicted in zip(going, seen, strict=True):
                 learnings[number].tell(predicted, listeners[number])
                 saves[number](learnings[number])
 
 
 @contextmanager
-def _run_together(learnings: Sequence[Learning]) -> Iterator[Callable[..., list[EpochPredicted | None]]]:
-    """A function that runs an epoch of each of some learnings, given with their listeners."""
-    if learnings[0].samples.frames.device.type == "cuda":
-        yield lambda some, told: alternate(list(map(Learning.take_steps, some, told)))
+def _run_together(learnings: Sequence[Learning]) -> Iterator[Callable[..., list[tuple[EpochPredicted, ...]]]]:
+    """A function that runs an epoch of some learnings, given them and their listeners."""
+    if learnings[0].trainer.samples.frames.device.type == "cuda":
+        yield lambda some, heard: alternate(list(map(Learning.take_steps, some, heard)))
         return
     with start_threads(len(learnings)) as pool:
-        yield lambda some, told: list(pool.map(Learning.run_epoch, some, told))
+        yield lambda some, heard: list(pool.map(Learning.run_epoch, some, heard))
 
 
 def is_looked_at(epoch: int, epochs: int) -> bool:
-    """Whether, of so many epochs on whose observation nothing depends, this one is observed, counted from 1.
+    """Whether this epoch, counted from 1, is observed in a phase of `epochs` in which nothing depends on it.
 
     >>> [epoch for epoch in range(1, 11) if is_looked_at(epoch, 10)]
     [4, 8, 10]
@@ -396,16 +443,11 @@ def is_looked_at(epoch: int, epochs: int) -> bool:
     return epoch == epochs or epoch % OBSERVED_EVERY == 0
 
 
-def observe(trainer: Trainer, gamma: float, exact: bool = True) -> Observation:
-    """Predict all frames and sum up what the filter, the stopping rule and the user want to know.
-
-    Where nothing depends on it, running averages of the batch norms do: exact=False halves the time.
-    """
-    return sum_up(look_at(trainer, exact), trainer.samples, gamma)
-
-
 def look_at(trainer: Trainer, exact: bool) -> Tensor:
-    """The logits of all frames; exact or by running averages, see observe."""
+    """(T, K, h, w) logits of all frames.
+
+    exact=False uses the running averages of the batch norms: half the time, for when nothing depends on the logits.
+    """
     settings = trainer.recipe.training
     if not exact:
         settings = replace(settings, statistics="running", mirrors=False)
@@ -413,7 +455,7 @@ def look_at(trainer: Trainer, exact: bool) -> Tensor:
 
 
 def sum_up(logits: Tensor, samples: SampleSet, gamma: float) -> Observation:
-    """What (T, h, w) logits say of the samples."""
+    """What (T, h, w) logits say about an object: all that the estimator, the stopping rule and the user need."""
     probabilities = pool_probabilities(logits, samples)
     valid = samples.areas > 0
     negatives = probabilities[valid & (probabilities < 0.5)]
@@ -424,12 +466,11 @@ def sum_up(logits: Tensor, samples: SampleSet, gamma: float) -> Observation:
         negative_variance=float(negatives.var(correction=0)) if len(negatives) else 0.0,
         click_probability=float(clicked.mean()),
         probabilities=_describe_samples(probabilities, samples),
-        logits=logits,
     )
 
 
 def _describe_samples(probabilities: Tensor, samples: SampleSet) -> np.ndarray:
-    """(T, regions) float16, zero where there is no sample: no pixel at the working size, or a frame marked absent."""
+    """(T, regions) float16, zero if there is no sample: no pixel at the working size, or a frame marked absent."""
     values = probabilities.where(samples.areas > 0, 0.0).half().cpu().numpy()
     values[samples.absent] = 0
     return values

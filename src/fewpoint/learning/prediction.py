@@ -1,4 +1,4 @@
-"""What the network says of every frame."""
+"""What the network says about every frame."""
 
 import math
 from itertools import pairwise
@@ -6,53 +6,54 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from fewpoint.learning.devices import computes_in_halves
+from fewpoint.learning.devices import computes_mixed
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
 
 PREDICTION_BATCH = 16
-PIXELS_AT_ONCE = 2**20  # on a GPU: of small frames a batch has more, for each is an order that it waits for
+PIXELS_AT_ONCE = 2**20  # on a GPU: a batch has more small frames, since each batch costs a wait
 MIRRORS = ((), (-2,), (-1,), (-2, -1))  # rows and columns are the last axes of frames and of logits
 LEAST_PROBABILITY = 1e-5
-WIDE = 8  # channels of the first convolution, from which on a CPU in float32 works faster with a plane a channel
+WIDE = 8  # channels of the first convolution from which a CPU is faster in float32 with one plane per channel
 
 
 class Replay:
-    """run_network for a network that is asked about batches of one shape again and again: on CUDA, by a CUDA graph.
+    """run_network for a network that predicts batches of one shape again and again: on CUDA, by a CUDA graph.
 
-    The graph reads the weights where they lie, so that it says what the network has learnt meanwhile. It also says
-    what the network does in prediction, whatever the network's state: to change that takes as long as ten frames.
+    The graph reads the weights in place, so that it follows what the network learns. It always predicts as in eval
+    mode, whatever mode the network is in: switching takes as long as ten frames.
     """
 
     def __init__(self) -> None:
         self._frames: Tensor | None = None
-        self._logits: Tensor | None = None
-        self._graph: torch.cuda.CUDAGraph | None = None
+        self._recorded: tuple[torch.cuda.CUDAGraph, Tensor] | None = None
 
     def __call__(self, network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
         if not frames.is_cuda:
             return run_network(network.eval(), frames, settings)
         if self._frames is None or self._frames.shape != frames.shape:
-            self._frames, self._graph = frames.clone(), None
+            self._frames, self._recorded = frames.clone(), None
             return run_network(network.eval(), frames, settings)  # not recorded yet: libraries prepare for the shape
         self._frames.copy_(frames)
-        if self._graph is None:
+        if self._recorded is None:
             network.eval()
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self._logits = run_network(network, self._frames, settings)
-        self._graph.replay()
-        return self._logits.clone()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                logits = run_network(network, self._frames, settings)
+            self._recorded = graph, logits
+        graph, logits = self._recorded
+        graph.replay()
+        return logits.clone()
 
 
 @torch.no_grad()
 def predict_logits(
     network: nn.Module, samples: SampleSet, settings: TrainingSettings, replay: Replay | None = None
 ) -> Tensor:
-    """(T, h, w) float32 logits of every frame, on the device; with mirrors, those of run_mirrored.
+    """(T, K, h, w) float32 logits of every frame and object, on the device; with mirrors, those of run_mirrored.
 
-    Of a network for K > 1 objects they are (T, K, h, w), here and below. replay: the network's, if it is asked often.
+    replay: the network's, if it predicts often.
     """
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
@@ -69,7 +70,7 @@ def predict_logits(
 
 
 def choose_batch(frames: Tensor) -> int:
-    """How many of the frames (T, C, h, w) are predicted at once: as few batches as may be, of much the same size."""
+    """How many of the frames (T, C, h, w) are predicted at once: as few batches as possible, nearly equal in size."""
     most = PREDICTION_BATCH
     if frames.is_cuda:
         most = max(most, PIXELS_AT_ONCE // (frames.shape[-2] * frames.shape[-1]))
@@ -77,9 +78,9 @@ def choose_batch(frames: Tensor) -> int:
 
 
 def plan_batches(n_frames: int, size: int) -> list[tuple[int, int, int]]:
-    """The first frame of each batch, the one after its last, and how many at its end are in no batch before.
+    """The first frame of each batch, the one after its last, and how many at its end are in no earlier batch.
 
-    All have the same size, as libraries prepare for each size anew: the last reaches back.
+    All have the same size, as libraries prepare again for each size: the last reaches back.
 
     >>> plan_batches(40, 16), plan_batches(3, 3)
     ([(0, 16, 16), (16, 32, 16), (24, 40, 8)], [(0, 3, 3)])
@@ -90,7 +91,7 @@ def plan_batches(n_frames: int, size: int) -> list[tuple[int, int, int]]:
 
 def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
     """Like run_network, but the logit of the mean probability over the frames and their mirror images."""
-    total = 0
+    total = torch.zeros((), device=frames.device)
     for axes in MIRRORS:
         logits = run_network(network, frames.flip(axes), settings)
         total = total + torch.sigmoid(logits).flip(axes)
@@ -98,7 +99,7 @@ def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings)
 
 
 def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
-    """(B, C, h, w) standardised frames to (B, h, w) float32 logits, in the precision and layout the device likes."""
+    """(B, C, h, w) standardised frames to (B, K, h, w) float32 logits, in a precision and layout for the device."""
     frames = frames.to(memory_format=choose_layout(network, frames.device, settings))
     with torch.autocast(frames.device.type, torch.bfloat16, enabled=is_mixed(frames.device, settings)):
         logits = network(frames)
@@ -106,21 +107,21 @@ def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) 
 
 
 def is_mixed(device: torch.device, settings: TrainingSettings) -> bool:
-    """Whether convolutions are computed in bfloat16: where that is asked for, and faster."""
-    return settings.precision == "bfloat16" and computes_in_halves(device)
+    """Whether convolutions are computed in bfloat16: if that is asked for, and faster."""
+    return settings.precision == "bfloat16" and computes_mixed(device)
 
 
 def choose_layout(network: nn.Module, device: torch.device, settings: TrainingSettings) -> torch.memory_format:
-    """Channels last, but for wide networks in single precision on a CPU."""
+    """Channels last, except for wide networks in single precision on a CPU."""
     wide = len(next(network.parameters(), ())) >= WIDE
     single = device.type == "cpu" and not is_mixed(device, settings)
     return torch.contiguous_format if wide and single else torch.channels_last
 
 
 def measure_statistics(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> None:
-    """Replace the running averages of batch norms by the mean over all frames, unaltered, as the weights now stand.
+    """Replace the running averages of batch norms by the mean over all frames, not augmented, with the current weights.
 
-    Each batch counts by its frames: with equal counts, the seventeenth frame alone would weigh as much as sixteen.
+    Each batch counts by its frames: with equal counts, a last batch of one frame would weigh as much as one of sixteen.
     """
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     momenta = [norm.momentum for norm in norms]
@@ -146,4 +147,4 @@ def pool_regions_of(values: Tensor, samples: SampleSet) -> Tensor:
     """(T, regions) mean of a (T, h, w) map over each superpixel, a few frames at a time."""
     size = choose_batch(samples.frames)
     pairs = zip(values.split(size), samples.labels.split(size), strict=True)
-    return torch.cat([pool_regions(part, labels, samples.regions) for part, labels in pairs])
+    return torch.cat([pool_regions(chunk, labels, samples.regions) for chunk, labels in pairs])

@@ -53,7 +53,7 @@ def smoothing_matrix(n_frames: int, share: float) -> np.ndarray:
 
 
 def estimate_from(state: Gaussian, observed: np.ndarray, absent: np.ndarray, bound: AreaBound) -> PriorEstimate:
-    """The filter's state as the estimate shown to a user; frames marked absent have prior 0 for certain.
+    """The filter's state as the estimate shown to a user; frames marked absent have prior 0 without deviation.
 
     The deviation is that of the state within its bounds: no wider than a uniform guess over them.
     """

@@ -31,11 +31,11 @@ def pu_risk(
     logits: (B, S). positive, unlabelled: (B, S) weights of the samples, 0 for those left out. priors: (B,).
       R+ = sum_i pi_i mean_P[l+],  R- = sum_i (mean_U[l-] - pi_i mean_P[l-]),
       l+(z) = log(1 + e^-z),  l-(z) = log(1 + e^z).
-    A frame without a positive sample borrows the mean over the batch's positives; where the batch has none, frames
+    A frame without a positive sample borrows the mean over the batch's positives; if the batch has none, frames
     without a sample contribute nothing to R+ and only their unlabelled term to R-.
 
-    negative: (B, S) weights of samples that a person said are negative. They are where a leak was seen, not drawn at
-    random from all that is negative (biased negatives, Hsieh et al. 2019): they add nu sum_i pi_i mean_N[l-] to what is
+    negative: (B, S) weights of samples that a person marked as negative. They are where a leak was seen, not drawn at
+    random from all negatives (biased negatives, Hsieh et al. 2019): they add nu sum_i pi_i mean_N[l-] to what is
     descended, with nu = settings.negatives, and take no part in the sign test.
 
     >>> zero = torch.zeros(1, 2)
@@ -58,11 +58,11 @@ def pu_risk(
 
 
 def _frame_means(losses: Tensor, weights: Tensor) -> Tensor:
-    """(B,) weighted mean of each frame's samples, 0 where a frame has none."""
+    """(B,) weighted mean of each frame's samples, 0 if a frame has none."""
     return (losses * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
 
 
 def _positive_means(losses: Tensor, weights: Tensor) -> Tensor:
-    """(B,) mean over each frame's positives, or over the batch's where the frame has none."""
+    """(B,) mean over each frame's positives, or over the batch's if the frame has none."""
     borrowed = (losses * weights).sum() / weights.sum().clamp(min=1e-9)
     return torch.where(weights.sum(1) > 0, _frame_means(losses, weights), borrowed)

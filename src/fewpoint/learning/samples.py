@@ -1,6 +1,8 @@
 """What the network learns from: frames, superpixels and clicks, resident on the device."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import torch
@@ -22,7 +24,7 @@ class SampleSet:
     positive, unlabelled: (T, regions) float32, 1 for samples of that kind. areas: (T, regions) share of the frame.
     clicked: (T, regions) bool, positive by a person's own click, not by one carried along. has_point, absent: (T,) bool
     numpy. center, scale: (C,) by which frames are standardised. negative: (T, regions) float32 like positive, for what
-    a person said is not the object; None where nobody did.
+    a person marked as not the object; None if nobody did.
     """
 
     frames: Tensor
@@ -51,42 +53,51 @@ class SampleSet:
         return (frames - self.center[:, None, None]) / self.scale[:, None, None]
 
 
+class _FrameFields(TypedDict):
+    """What the SampleSets of all objects share."""
+
+    frames: Tensor
+    labels: Tensor
+    areas: Tensor
+    center: Tensor
+    scale: Tensor
+    size: WorkingSize
+
+
+class _ObjectFields(TypedDict):
+    """What a SampleSet says about its own object."""
+
+    positive: Tensor
+    unlabelled: Tensor
+    clicked: Tensor
+    has_point: np.ndarray
+    absent: np.ndarray
+    negative: Tensor | None
+
+
 def build_samples(
     sequence: ImageSequence,
     superpixels: SuperpixelMap,
-    points: PointSet,
+    points: Sequence[PointSet],
     size: WorkingSize,
     device: torch.device,
     *,
-    carried: PointSet | None = None,
-) -> SampleSet:
-    """Reduce frames and superpixels to the working size and put them on the device.
+    carried: Sequence[PointSet] | None = None,
+) -> tuple[SampleSet, ...]:
+    """Reduce frames and superpixels to the working size and put them on the device; one set of samples per object.
 
-    carried: the points together with those that motion carried them to; None where there are no others.
+    points: of each object. carried: the same with the places that motion carried them to; None if there are no others.
     """
     carried = points if carried is None else carried
-    return build_joint_samples(sequence, superpixels, (points,), size, device, carried=(carried,))[0]
-
-
-def build_joint_samples(
-    sequence: ImageSequence,
-    superpixels: SuperpixelMap,
-    points: tuple[PointSet, ...],
-    size: WorkingSize,
-    device: torch.device,
-    *,
-    carried: tuple[PointSet, ...],
-) -> tuple[SampleSet, ...]:
-    """The same for several objects, whose samples share frames and superpixels; points, carried: those of each."""
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
-    # The points last: what they lie on must be there.
+    # The points last: what they lie on must remain.
     for rows in (*(each.negatives for each in carried), *(each.coordinates for each in carried)):
         _restore_clicked(labels, superpixels, rows, size)
     areas = _region_areas(labels, regions)
     center, scale = frames.mean((0, 2, 3)), frames.std((0, 2, 3)).clamp(min=1e-3)
-    shared = {
+    shared: _FrameFields = {
         "frames": frames.to(device),
         "labels": torch.from_numpy(labels).to(device),
         "areas": torch.from_numpy(areas).float().to(device),
@@ -102,9 +113,9 @@ def build_joint_samples(
 
 def _mark_samples(
     superpixels: SuperpixelMap, points: PointSet, carried: PointSet, present: np.ndarray, device: torch.device
-) -> dict[str, Tensor | np.ndarray | None]:
-    """What a SampleSet says of one object; present: (T, regions) bool, superpixels that have a pixel left."""
-    # Two clicked superpixels that came back at one pixel hide each other: the hidden one is no sample.
+) -> _ObjectFields:
+    """What a SampleSet says about one object; present: (T, regions) bool, superpixels that have a pixel left."""
+    # Of two clicked superpixels restored at one pixel, the one that is hidden is not a sample.
     positive, negative, clicked = (
         _mark(superpixels, chosen, present.shape[1]) & present
         for chosen in (*labelled_regions(superpixels, points, carried), regions_at_points(superpixels, points))
@@ -115,7 +126,7 @@ def _mark_samples(
         "positive": torch.from_numpy(positive).float().to(device),
         "unlabelled": torch.from_numpy(present & ~positive & ~negative).float().to(device),
         "clicked": torch.from_numpy(clicked).to(device),
-        "has_point": positive.any(1),
+        "has_point": np.asarray(positive.any(1)),
         "absent": absent,
         "negative": torch.from_numpy(negative).float().to(device) if negative.any() else None,
     }
@@ -132,7 +143,7 @@ def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 8) 
 
 
 def _restore_clicked(labels: np.ndarray, superpixels: SuperpixelMap, rows: np.ndarray, size: WorkingSize) -> None:
-    """Where a superpixel under a row fell between the pixels of the reduced size, give it the row's pixel there."""
+    """If a superpixel under a row has no pixel at the reduced size, give it the row's pixel there."""
     clicked = superpixels.labels[tuple(rows.T)]
     for (frame, *place), label in zip(rows, clicked, strict=True):
         if not (labels[frame] == label).any():

@@ -16,9 +16,9 @@ def require(section: str, name: str, holds: bool, rule: str, given: object) -> N
 class RiskSettings:
     """The PU risk (Kiryo et al., 2017) as one family.
 
-    Where the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
+    If the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
     beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent, as in the paper.
-    negatives: weight of the superpixels that a person said are not the object, against that of the clicked ones.
+    negatives: weight of the superpixels marked as not the object, relative to that of the clicked ones.
     """
 
     beta: float = 0.0
@@ -33,11 +33,11 @@ class RiskSettings:
 
 @dataclass(frozen=True)
 class ClickSettings:
-    """What the points say beside what they lie on.
+    """What the points say besides what they lie on.
 
     carry: number of frames, before and after, to which points are carried along the motion.
-    focus: only what lies within this many radii of a disc of the bound's area round the points is worked on;
-    0 works on whole frames.
+    focus: only the surroundings of the points are segmented, within this many radii of a disc of the bound's area;
+    0 takes whole frames.
     """
 
     carry: int = 0
@@ -55,15 +55,15 @@ class TrainingSettings:
 
     max_side: frames are reduced, never enlarged, to this larger side in pixels.
     radius: they are reduced further, to three quarters of max_side at most, as long as a disc of the bound's area keeps
-    this radius in pixels; 0 for no further.
-    batch: frames a step. frames_per_epoch: an epoch has at least this many, repeating a short sequence.
-    statistics: batch norm at prediction: "running" averages, or "sequence", measured anew over all frames.
+    this radius in pixels; 0 reduces no further.
+    batch: frames per step. frames_per_epoch: an epoch has at least this many, repeating a short sequence.
+    statistics: batch norm at prediction: "running" averages, or "sequence", measured again over all frames.
     mirrors: whether the last prediction is the mean over the frames and their mirror images.
-    precision: "float32", or "bfloat16" where the device has instructions for it.
+    precision: "float32", or "bfloat16" if the device has instructions for it.
     threads: of the network on a CPU; 0 leaves it to torch. A small network gains nothing from more than one, and with
     a fixed number the masks do not depend on how many cores a machine has.
-    parts: on a CPU, into how many parts a batch of the only network of a further round is divided, for a core each. A
-    part has its own batch statistics, on however many cores.
+    parts: on a CPU, the number of chunks that a batch is divided into if a further round has one network: a core per
+    chunk. Each chunk has its own batch statistics, however many cores there are.
     """
 
     max_side: int = 512
@@ -129,34 +129,51 @@ class PhaseSettings:
 
 
 @dataclass(frozen=True)
-class RefinementSettings:
-    """Several networks and further rounds; the paper has one network and no further round.
+class WarmUpSettings:
+    """How networks of the default method learn from the points, in one cycle of the learning rate.
+
+    epochs: of each network. rate: the peak of the learning rate. prior: of every frame, as a share of the bound.
+    """
+
+    epochs: int = 24
+    rate: float = 1e-3
+    prior: float = 0.4
+
+    def __post_init__(self) -> None:
+        require("warmup", "epochs", self.epochs >= 0, "0 or more", self.epochs)
+        require("warmup", "rate", self.rate > 0, "above 0", self.rate)
+        require("warmup", "prior", 0 < self.prior <= 1, "above 0 and at most 1", self.prior)
+
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """Networks that learn from the points, and further rounds of networks that learn from what these agree on.
 
     networks: trained on the points, each with its own seed; their probabilities are averaged.
-    rounds: how often new networks learn from the last ones' probabilities, put right by the clicks; the masks are made
-    of all of them. sparse_rounds: the same where most frames between clicks have none, if it is more.
+    rounds: how often new networks learn from the last ones' probabilities, corrected by the clicks; the masks are made
+    from all of them. sparse_rounds: the same if most frames between clicks have none, if it is more.
     surest: of several such networks, how far to go from the mean of their probabilities to the largest.
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
-    unseen: how much the clicks that a network has not learnt from count for the object's size, against its own
-    prediction; where it is above 0, each network from the points leaves a third of the sequence's clicks out. Of clicks
-    in the very middle of what is marked neither this nor `profile` asks the size.
-    nearness: how much the distance to a click counts. floor: share of the nearness prior that lies evenly over the
-    frame, for long objects and those of several parts. profile: how much the distances between clicks bend the share
-    of each frame. doubt: factor on the probability of what hangs together with no click.
-    taper: how much the sizes of frames are bent to those of slices of a whole object, where they follow them.
-    outlines: by how much logits rise inside the parts of a frame with the clearest outlines, and fall elsewhere, where
-    they do not. sizes: how much the sizes of frames in the targets count, against those that a network gives which has
+    heldout: how much the clicks that a network has not learnt from count for the object's size, relative to its own
+    prediction; if it is above 0, each network that learns from the points holds out a third of the clicks. Clicks in
+    the very middle of what is marked count neither for this nor for `profile`.
+    nearness: how much the distance to a click counts. floor: share of the nearness prior that is spread evenly over
+    the frame, for long objects and those of several parts. profile: how much the distances between clicks change the
+    share of each frame. doubt: factor on the probability of what is connected to no click.
+    taper: how far the object's sizes on the frames are moved to those of slices of a whole object, if they follow them.
+    outlines: by how much logits rise inside the parts of a frame with the clearest outlines, and fall elsewhere, if
+    they do not. sizes: how much the sizes in the targets count, relative to those predicted by a network that has
     learnt from them.
     """
 
-    networks: int = 1
-    rounds: int = 0
-    sparse_rounds: int = 0
-    surest: float = 0.0
+    networks: int = 3
+    rounds: int = 1
+    sparse_rounds: int = 2
+    surest: float = 0.5
     round_networks: int = 1
     round_epochs: int = 24
     round_rate: float = 1e-3
-    unseen: float = 0.0
+    heldout: float = 0.7
     nearness: float = 0.5
     floor: float = 0.5
     profile: float = 0.5
@@ -167,34 +184,38 @@ class RefinementSettings:
 
     def __post_init__(self) -> None:
         for name in ("networks", "round_networks", "round_epochs"):
-            require("refinement", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
+            require("rounds", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
         for name in ("rounds", "sparse_rounds"):
-            require("refinement", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
-        require("refinement", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
+            require("rounds", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
+        require("rounds", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
         for name in ("nearness", "profile", "taper", "outlines"):
-            require("refinement", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
-        for name in ("unseen", "sizes", "surest"):
-            require("refinement", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
-        require("refinement", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
-        require("refinement", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)
+            require("rounds", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
+        for name in ("heldout", "sizes", "surest"):
+            require("rounds", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
+        require("rounds", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
+        require("rounds", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)
 
 
 @dataclass(frozen=True)
-class ReuseSettings:
-    """Networks that start from the weights of an earlier run.
+class RefineSettings:
+    """A run that refines another: epochs of each of its networks, and the peak of their learning rate."""
 
-    refine_epochs, refine_rate: of a run that refines another: epochs of each of its networks, and the peak of their
-    learning rate. warm_share: of the epochs of the phases, that networks with a warm start take.
-    """
-
-    refine_epochs: int = 4
-    refine_rate: float = 1e-3
-    warm_share: float = 0.5
+    epochs: int = 4
+    rate: float = 1e-3
 
     def __post_init__(self) -> None:
-        require("reuse", "refine_epochs", self.refine_epochs >= 1, "1 or more", self.refine_epochs)
-        require("reuse", "refine_rate", self.refine_rate > 0, "above 0", self.refine_rate)
-        require("reuse", "warm_share", 0 < self.warm_share <= 1, "above 0 and at most 1", self.warm_share)
+        require("refine", "epochs", self.epochs >= 1, "1 or more", self.epochs)
+        require("refine", "rate", self.rate > 0, "above 0", self.rate)
+
+
+@dataclass(frozen=True)
+class WarmStartSettings:
+    """Networks that start from the weights of another run. share: of the usual epochs that they take."""
+
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        require("warm_start", "share", 0 < self.share <= 1, "above 0 and at most 1", self.share)
 
 
 @dataclass(frozen=True)
@@ -244,10 +265,10 @@ class StoppingSettings:
 class AugmentationSettings:
     """A random combination, each kind applied to a frame with the given probability.
 
-    noise, blur, gamma: largest strength: standard deviation on the scale 0 … 1 of the frames, bilateral range likewise,
-    and the largest factor of the exponent. flips: mirror frames and superpixels along both axes.
+    noise, blur, gamma: largest strengths: standard deviation on the scale 0 … 1 of the frames, bilateral range on the
+    same scale, and factor of the exponent. flips: mirror frames and superpixels along both axes.
     rotation, scale, shift: largest turn in degrees, largest factor of size, and largest move as a share of half the
-    frame, of every frame together with its superpixels; 0, 1 and 0 leave frames as they are.
+    frame, of each frame together with its superpixels; 0, 1 and 0 leave frames as they are.
     """
 
     probability: float = 0.5

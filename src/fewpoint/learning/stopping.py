@@ -19,7 +19,7 @@ def update_stop(
     """Count epochs on which pseudo-negatives vary little and no frame holds more pseudo-positives than the bound.
 
     epoch: counts from 1. Counting starts so late that a full window ends no earlier than the least number of epochs;
-    the window that halts is therefore exactly `window` epochs long and starts where the streak started.
+    the window that halts is therefore exactly `window` epochs long and starts with the streak.
 
     >>> settings = StoppingSettings(variance=0.007, window=2, minimum=2)
     >>> update_stop(StopState(streak=1), 2, 0.001, 0.05, 0.1, settings)

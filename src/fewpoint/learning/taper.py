@@ -1,8 +1,8 @@
 """Slices of a whole object taper: they are largest in the middle and shrink to nothing at both ends.
 
-The slices of an ellipsoid, evenly apart, have areas in proportion to 4 u (1 - u), u from 0 at one end to 1 at the
-other. A network says too much at the ends, where it has seen few clicks, but its sizes still follow this curve. How
-well they do says how far it can be believed: a vessel cut at both ends, or a film, does not follow it.
+Equally spaced slices of an ellipsoid have areas in proportion to 4 u (1 - u), u from 0 at one end to 1 at the other. A
+network marks too much at the ends, where it has seen few clicks, but its sizes still follow this curve. How well they
+do says how far the curve can be trusted: a vessel cut at both ends, or a video, does not follow it.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ FEWEST_FRAMES = 8
 
 @dataclass(frozen=True, eq=False)
 class Taper:
-    """profile: (T,) area of an ellipsoid's slices, above 0 and at most 1. trust: 0 … 1, how far it can be believed."""
+    """profile: (T,) area of an ellipsoid's slices, above 0 and at most 1. trust: 0 … 1, how far it can be trusted."""
 
     profile: np.ndarray
     trust: float
@@ -26,9 +26,8 @@ class Taper:
 def find_taper(shares: np.ndarray, points: PointSet) -> Taper:
     """The slices of an ellipsoid from the first click to the last, and how well the (T,) shares follow them.
 
-    The object is taken to reach half the usual gap between clicks beyond them, within the sequence. The trust is the
-    share of the shares' variance, as logarithms, that the profile explains; 0 where they run against it or frames are
-    too few.
+    The object is assumed to reach half the usual gap between clicks beyond them, within the sequence. The trust is how
+    much of the variance of the shares' logarithms the profile explains; 0 if they run against it or frames are too few.
     """
     half = usual_gap(points) / 2
     start = max(0.0, points.frames.min() + 0.5 - half)
@@ -41,7 +40,7 @@ def find_taper(shares: np.ndarray, points: PointSet) -> Taper:
 
 
 def restlessness(shares: np.ndarray) -> float:
-    """How much of the variance of (T,) shares, as logarithms, lies between neighbouring frames: 1 for noise.
+    """How much of the variance of the logarithms of (T,) shares is between neighbouring frames: 1 for noise.
 
     >>> restlessness(np.exp([0.0, 1.0, 0.0, 1.0])), round(restlessness(np.exp([0.0, 1.0, 2.0, 3.0])), 2)
     (1.0, 0.4)

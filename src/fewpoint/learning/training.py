@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from fewpoint.learning.adam import Adam
 from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly, warp_frames, warp_maps
-from fewpoint.learning.halves import Halves
-from fewpoint.learning.objectives import Objective
+from fewpoint.learning.mixed_precision import MixedPrecision
+from fewpoint.learning.objectives import Objective, measure_risks
 from fewpoint.learning.parts import Parts
 from fewpoint.learning.prediction import Replay, choose_layout, is_mixed, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
+from fewpoint.models.fused import FusedNetwork, fuse
 from fewpoint.models.multires_unet import MultiResUNet
 
 Result = TypeVar("Result")
@@ -24,62 +25,54 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class StepMeans:
-    """Means over the steps of an epoch; of a joint objective, one value an object each."""
+    """Means over the steps of an epoch, of one object."""
 
-    loss: float | list[float]
-    positive_risk: float | list[float]
-    negative_risk: float | list[float]
-    ascent_share: float | list[float]
-
-    def of(self, number: int) -> "StepMeans":
-        """Those of one object of several."""
-        return StepMeans(*(values[number] for values in astuple(self)))
+    loss: float
+    positive_risk: float
+    negative_risk: float
+    ascent_share: float
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training step descends, and how."""
+    """What a training step descends, and how. objectives: one per object."""
 
-    objective: Objective
+    objectives: tuple[Objective, ...]
     training: TrainingSettings
     augmentation: AugmentationSettings
 
 
 def _ignore(steps: int) -> None:
-    """Tells nobody."""
+    """Reports to nobody."""
 
 
 class Trainer:
     """A network, its optimiser and its random numbers; the only mutable thing in learning.
 
     All of it goes into state_dict, so that a run can stop after any epoch and continue to the bit.
-    others: the samples of further objects on the same frames, for a network with a logit for each.
-    looks: what predictions between epochs replay, of networks that are looked at so often that recording one pays.
+    objects: the samples of each object; they share frames and superpixels, those of `samples`.
+    looks: replays predictions between epochs, for networks observed so often that recording one pays off.
     """
 
     def __init__(
-        self,
-        network: MultiResUNet,
-        samples: SampleSet,
-        recipe: Recipe,
-        seed: int,
-        *,
-        others: tuple[SampleSet, ...] = (),
+        self, network: MultiResUNet | FusedNetwork, objects: tuple[SampleSet, ...], recipe: Recipe, seed: int
     ) -> None:
+        samples = objects[0]
         device = samples.frames.device
-        self.network = network.to(device, memory_format=choose_layout(network, device, recipe.training))
+        layout = choose_layout(network, device, recipe.training)
+        network = network.to(device, memory_format=layout)  # pyright: ignore[reportCallIssue] - torch's stub lacks it
+        self.network = fuse(network)
         self.samples = samples
-        self.others = others
+        self.objects = objects
         self.recipe = recipe
         self._order = torch.Generator().manual_seed(seed)
         self._noise = torch.Generator(device).manual_seed(seed)
         self._optimiser = Adam(network.parameters(), recipe.training.weight_decay)
-        objects = (1 + len(others),) if others else ()
-        self._priors = torch.zeros(samples.n_frames, *objects, device=device)
-        self._totals = torch.zeros(4, *objects, device=device)
+        self._priors = torch.zeros(samples.n_frames, len(objects), device=device)
+        self._totals = torch.zeros(4, len(objects), device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
-        self.looks = Replay() if network.fused else None
+        self.looks = Replay() if network.settings.is_wide else None
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._copies = _copy_network(self.network, recipe.training, device)
 
@@ -87,19 +80,21 @@ class Trainer:
     def steps_per_epoch(self) -> int:
         return count_steps(self.samples.n_frames, self.recipe.training)
 
-    def run_epoch(self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore) -> StepMeans:
+    def run_epoch(
+        self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore
+    ) -> tuple[StepMeans, ...]:
         """Train on frames_per_epoch frames or once round the sequence; rates holds the learning rate of each step.
 
-        priors: (T,), or (T, K) of several objects. tell: gets the number of steps done, after each.
+        priors: (T, K). tell: called after each step with the number of steps done. Returns the means of each object.
         """
         return finish(self.take_steps(priors, rates, tell))
 
     def take_steps(
         self, priors: Tensor, rates: list[float], tell: Callable[[int], None] = _ignore
-    ) -> Generator[None, None, StepMeans]:
+    ) -> Generator[None, None, tuple[StepMeans, ...]]:
         """run_epoch, with a pause after each step, in which others may take theirs.
 
-        On a GPU a step is only asked for, on a stream of the trainer's own: several trainers fill what one leaves idle.
+        On a GPU a step is only launched, on the trainer's own stream: several trainers fill what one leaves idle.
         """
         self._record_step()
         self._be_learning()
@@ -114,8 +109,7 @@ class Trainer:
             yield
         if self._stream is not None:
             torch.cuda.current_stream().wait_stream(self._stream)
-        means = (self._totals / len(batches)).tolist()
-        return StepMeans(*means)
+        return tuple(StepMeans(*means) for means in (self._totals / len(batches)).T.tolist())
 
     def try_steps(self, count: int) -> None:
         """Take steps as in an epoch, to see how long they take; for a trainer that is thrown away."""
@@ -126,7 +120,7 @@ class Trainer:
             self._step(batches[number % len(batches)], 0.0)
 
     def try_once(self) -> None:
-        """Take one step that is not recorded; for a trainer that is thrown away."""
+        """Take one unrecorded step; for a trainer that is thrown away."""
         self._be_learning()
         self._train_batch()
 
@@ -141,12 +135,13 @@ class Trainer:
             self._replay = self._capture()
 
     def _be_learning(self) -> None:
-        if not self.network.training:  # to say so takes milliseconds, in which a GPU has nothing to do
+        if not self.network.training:  # switching takes milliseconds, in which a GPU is idle
             self.network.train()
 
     def is_finite(self) -> bool:
         """Whether all weights are numbers; a last step can break them after the last loss was sound."""
-        norms = torch._foreach_norm(list(self.network.parameters()))
+        weights: list[Tensor] = list(self.network.parameters())
+        norms = torch._foreach_norm(weights)  # pyright: ignore[reportPrivateImportUsage] - no public twin
         return bool(torch.stack(norms).isfinite().all())
 
     def state_dict(self) -> dict:
@@ -159,10 +154,10 @@ class Trainer:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Continue from a state; before the first epoch only, since a captured graph holds on to its memory.
+        """Continue from a state; before the first epoch only, since a captured graph refers to its memory.
 
-        A state of another kind of device brings its weights and moments, but not its noise, which means nothing here:
-        training goes on, only not to the bit.
+        From a state of another kind of device only weights and moments are taken, not the noise, which means nothing
+        here: training continues, but not to the bit.
         """
         self.network.load_state_dict(state["network"])
         self._optimiser.load_state_dict(state["optimiser"])
@@ -171,20 +166,20 @@ class Trainer:
             self._noise.set_state(state["noise"])
 
     def _draw_batches(self) -> Tensor:
-        """(steps, batch) frames in random order; in a batch without any point the first frame gives way to one with.
+        """(steps, batch) frames in random order; in a batch without any point the first frame is replaced by one with.
 
-        Of several objects each has a place of its own, whose frame gives way to one with its points where the batch
-        has none that stays.
+        Each of several objects has its own place in the batch, whose frame is replaced by one with its points if no
+        frame that stays has any.
         """
         batch = self.recipe.training.batch
         needed = self.steps_per_epoch * batch
         rounds = math.ceil(needed / self.samples.n_frames)
         order = torch.cat([torch.randperm(self.samples.n_frames, generator=self._order) for _ in range(rounds)])
         batches = order[:needed].reshape(-1, batch)
-        objects, places = (self.samples, *self.others), torch.arange(batch)
-        for place, samples in enumerate(objects):
+        places = torch.arange(batch)
+        for place, samples in enumerate(self.objects):
             clicked = torch.from_numpy(samples.has_point)
-            staying = batches[:, (places <= place) | (places >= len(objects))]
+            staying = batches[:, (places <= place) | (places >= len(self.objects))]
             without = ~clicked[staying].any(1)
             candidates = clicked.nonzero()[:, 0]
             drawn = torch.randint(len(candidates), (len(batches),), generator=self._order)
@@ -193,7 +188,7 @@ class Trainer:
 
     def _step(self, index: Tensor, rate: float) -> None:
         """One step on the frames of the index, at a learning rate."""
-        with torch.cuda.stream(self._stream):  # nothing where there is none
+        with torch.cuda.stream(self._stream):  # does nothing without one
             self._index.copy_(index)
             self._optimiser.set_rate(rate)
             if self._replay is None:
@@ -217,7 +212,7 @@ class Trainer:
         samples, recipe = self.samples, self.recipe
         frames, labels, maps = self._augment(index, noise)
         logits = run_network(network, samples.standardise(frames), recipe.training)
-        risk = recipe.objective(logits, labels, maps, index, self._priors[index])
+        risk = measure_risks(recipe.objectives, logits, labels, maps, index, self._priors[index])
         risk.objective.sum().backward()
         return torch.stack([risk.objective, risk.positive, risk.negative, risk.ascends.float()]).detach()
 
@@ -225,7 +220,7 @@ class Trainer:
         """Frames of the index changed at random, and their labels and the objective's maps, which move with them."""
         settings, samples = self.recipe.augmentation, self.samples
         frames, labels = samples.frames[index], samples.labels[index]
-        maps = [each[index] for each in self.recipe.objective.maps]
+        maps = [each[index] for objective in self.recipe.objectives for each in objective.maps]
         if settings.flips:
             frames, (labels, *maps) = flip_randomly(frames, [labels, *maps], noise)
         if settings.warps:
@@ -241,7 +236,7 @@ class Trainer:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            self._train_batch()  # what a first step makes is not recorded
+            self._train_batch()  # what a first step sets up is not recorded
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self._noise)
@@ -254,26 +249,28 @@ class Trainer:
         return graph.replay
 
 
-def _copy_network(network: nn.Module, settings: TrainingSettings, device: torch.device) -> Parts | Halves | None:
-    """The copies that take steps for a network; None where it takes them itself."""
+def _copy_network(
+    network: nn.Module, settings: TrainingSettings, device: torch.device
+) -> Parts | MixedPrecision | None:
+    """The copies that take steps for a network; None if it takes them itself."""
     parts = settings.parts if device.type == "cpu" else 1
     if is_mixed(device, settings):
-        return Halves(network, parts)
+        return MixedPrecision(network, parts)
     return Parts(network, parts) if parts > 1 else None
 
 
 def finish(steps: Generator[None, None, Result]) -> Result:
-    """Take all steps; what they return."""
+    """Take all steps and return their result."""
     return alternate([steps])[0]
 
 
 def count_steps(n_frames: int, settings: TrainingSettings) -> int:
-    """Training steps of an epoch on so many frames."""
+    """Training steps of an epoch on this many frames."""
     return math.ceil(max(n_frames, settings.frames_per_epoch) / settings.batch)
 
 
 def alternate(works: list[Generator[None, None, Result]]) -> list[Result]:
-    """Take a step of each in turn until all are at their end; what they return."""
+    """Take a step of each in turn until all have ended, and return their results."""
     results: dict[int, Result] = {}
     while going := [number for number in range(len(works)) if number not in results]:
         for number in going:
@@ -286,7 +283,7 @@ def alternate(works: list[Generator[None, None, Result]]) -> list[Result]:
 
 @contextmanager
 def _uncounted(network: nn.Module) -> Iterator[None]:
-    """Keep batch norms from counting batches: nothing reads the counts, and each costs a kernel a step."""
+    """Keep batch norms from counting batches: nothing reads the counts, and each costs a kernel per step."""
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     counts = [norm.num_batches_tracked for norm in norms]
     for norm in norms:

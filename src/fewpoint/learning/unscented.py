@@ -55,7 +55,7 @@ def predict(
 
 
 def correct(state: Gaussian, observation: np.ndarray, noise: np.ndarray, bounds: tuple[float, float]) -> Gaussian:
-    """Take in a direct observation (N,) of the state with noise (N, N); the mean is clipped to the bounds.
+    """Update with a direct observation (N,) of the state with noise (N, N); the mean is clipped to the bounds.
 
     The observation is linear, so that the unscented update equals the Kalman one: no points are drawn. The covariance
     is Joseph's sum of two squares, which rounding cannot make indefinite however small the noise.

@@ -1,4 +1,4 @@
-"""The size at which frames are worked on: reduced where large, never enlarged, padded for the network."""
+"""The size at which frames are processed: reduced if large, never enlarged, padded for the network."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class WorkingSize:
 
         square: the size that the frames would have with square pixels (ImageSequence.square_size). Oblong pixels become
         as square as they can without enlarging a side.
-        multiple: sides are padded to a multiple of this, twice it at least: a deepest level of a single pixel would
+        multiple: sides are padded to a multiple of this, at least twice it: a deepest level of a single pixel would
         leave batch norm nothing to average over.
 
         >>> WorkingSize.fit((288, 384), 128, 16)
@@ -35,9 +35,9 @@ class WorkingSize:
         """
         square = square or full
         scale = min(1.0, max_side / max(square))
-        reduced = tuple(min(side, max(1, round(wanted * scale))) for side, wanted in zip(full, square, strict=True))
-        padded = tuple(max(2, -(-side // multiple)) * multiple for side in reduced)
-        return cls(full, reduced, padded)
+        height, width = (min(side, max(1, round(wanted * scale))) for side, wanted in zip(full, square, strict=True))
+        tall, wide = (max(2, -(-side // multiple)) * multiple for side in (height, width))
+        return cls(full, (height, width), (tall, wide))
 
     def reduce_frames(self, frames: Tensor) -> Tensor:
         """(T, C, H, W) to (T, C, h, w), the border repeating the edge."""

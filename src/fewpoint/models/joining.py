@@ -7,15 +7,15 @@ from torch import Tensor
 
 
 def join_channels(parts: list[Tensor]) -> Tensor:
-    """The parts (B, C, h, w) as one, channel behind channel."""
+    """Tensors (B, C, h, w) as one, concatenated along the channels."""
     return torch.cat(parts, dim=1) if parts[0].is_cuda else _Joined.apply(*parts)
 
 
 class _Joined(torch.autograd.Function):
-    """A concatenation that gives each part a gradient of its own in one piece.
+    """A concatenation that gives each tensor its own contiguous gradient.
 
-    That of torch's is a view of some channels of each pixel; on a CPU all that reads it then takes far longer than
-    the copy does.
+    That of torch is a view of some channels of each pixel; on a CPU, whatever reads it is slowed down by far more than
+    the copy takes.
     """
 
     @staticmethod
@@ -24,5 +24,5 @@ class _Joined(torch.autograd.Function):
         return torch.cat(parts, dim=1)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
-        return tuple(piece.clone() for piece in gradient.split(ctx.channels, dim=1))
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, ...]:
+        return tuple(piece.clone() for piece in grad_outputs[0].split(ctx.channels, dim=1))

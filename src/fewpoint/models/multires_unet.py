@@ -1,17 +1,19 @@
 """MultiResUNet (Ibtehaz and Rahman, 2020): a U-Net of inception-like blocks with residual skip paths."""
 
 import math
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 
-from fewpoint.models.branches import Branch
-from fewpoint.models.norms import add_normalised, join_scales, make_norm
+from fewpoint.models.joining import join_channels
 from fewpoint.models.settings import NetworkSettings
-from fewpoint.models.sizes import Convolution, double, fill_channels, halve
 
 BLOCK_SHARES = (0.167, 0.333, 0.5)
+Norm = nn.BatchNorm2d | nn.GroupNorm
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class ConvUnit(nn.Sequential):
@@ -20,8 +22,17 @@ class ConvUnit(nn.Sequential):
     def __init__(
         self, inputs: int, outputs: int, kernel: int, settings: NetworkSettings, activate: bool = True
     ) -> None:
-        convolution = Convolution(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        super().__init__(convolution, make_norm(settings, outputs, activate))
+        convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
+        activations = [nn.ReLU(inplace=True)] if activate else []
+        super().__init__(convolution, make_norm(settings, outputs), *activations)
+
+    @property
+    def convolution(self) -> nn.Conv2d:
+        return cast(nn.Conv2d, self[0])
+
+    @property
+    def norm(self) -> Norm:
+        return cast(Norm, self[1])
 
 
 class MultiResBlock(nn.Module):
@@ -31,96 +42,95 @@ class MultiResBlock(nn.Module):
         super().__init__()
         widths = block_widths(width, settings)
         chain = zip((inputs, *widths[:-1]), widths, strict=True)
-        self.chain = nn.ModuleList(ConvUnit(before, after, 3, settings) for before, after in chain)
+        self.chain = _list_modules(ConvUnit(before, after, 3, settings) for before, after in chain)
         self.outputs = sum(widths)
         self.shortcut = ConvUnit(inputs, self.outputs, 1, settings, activate=False)
-        self.norm = make_norm(settings, self.outputs, activate=True)
+        self.norm = make_norm(settings, self.outputs)
 
     def forward(self, features: Tensor) -> Tensor:
-        (skip, skip_norm), (*units, (convolve, last_norm)) = self.shortcut, self.chain
-        shortcut = Branch(skip, features)
+        # A view of one channel counts as channels first in any layout, and convolutions then round differently.
+        shortcut = self.shortcut(features.view_as(features))
         scales = []
-        latest = features
-        for unit in units:
-            latest = unit(latest)
-            scales.append(latest)
-        scales.append(convolve(latest))
-        return join_scales(scales, last_norm, shortcut.join(), skip_norm, self.norm)
+        for unit in self.chain:
+            features = unit(features)
+            scales.append(features)
+        return torch.relu_(self.norm(join_channels(scales) + shortcut))
 
 
 class ResidualPath(nn.Module):
-    """A skip connection: 3x3 convolutions, each with a 1x1 shortcut; longer where encoder and decoder differ more."""
+    """A skip connection: 3x3 convolutions, each with a 1x1 shortcut; longer if encoder and decoder differ more."""
 
     def __init__(self, inputs: int, outputs: int, length: int, settings: NetworkSettings) -> None:
         super().__init__()
-        channels = [inputs] + [outputs] * length
-        pairs = list(pairwise(channels))
-        self.units = nn.ModuleList(ConvUnit(before, after, 3, settings) for before, after in pairs)
-        self.shortcuts = nn.ModuleList(ConvUnit(before, after, 1, settings, activate=False) for before, after in pairs)
+        pairs = list(pairwise([inputs] + [outputs] * length))
+        self.units = _list_modules(ConvUnit(before, after, 3, settings) for before, after in pairs)
+        self.shortcuts = _list_modules(ConvUnit(before, after, 1, settings, activate=False) for before, after in pairs)
 
     def forward(self, features: Tensor) -> Tensor:
         for unit, shortcut in zip(self.units, self.shortcuts, strict=True):
-            (convolve, norm), (skip, skip_norm) = unit, shortcut
-            features = add_normalised(convolve(features), norm, skip(features), skip_norm)
+            features = torch.relu(unit(features) + shortcut(features))
         return features
 
 
 class MultiResUNet(nn.Module):
-    """Maps frames (B, C, H, W) to logits (B, H, W), or (B, K, H, W) of K > 1 objects.
+    """Maps frames (B, C, H, W) to logits (B, K, H, W) of K objects.
 
     H and W must be multiples of 2 ** (levels - 1).
-    fused: whether it goes through kernels of our own where it can.
     """
 
     def __init__(self, channels: int, settings: NetworkSettings, objects: int = 1) -> None:
         super().__init__()
+        self.settings = settings
         widths = [settings.base_width * 2**level for level in range(settings.levels)]
-        self.encoder = nn.ModuleList()
-        inputs = channels
+        inputs, encoder = channels, []
         for width in widths:
-            block = MultiResBlock(inputs, width, settings)
-            self.encoder.append(block)
-            inputs = block.outputs
-        self.paths, self.upsamplers, self.decoder = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
+            encoder.append(MultiResBlock(inputs, width, settings))
+            inputs = encoder[-1].outputs
+        paths, upsamplers, decoder = [], [], []
         for level in reversed(range(settings.levels - 1)):
             width = round_width(widths[level], settings.multiple)
             length = min(settings.levels - 1 - level, settings.longest_path)
-            self.paths.append(ResidualPath(self.encoder[level].outputs, width, length, settings))
-            self.upsamplers.append(nn.ConvTranspose2d(inputs, width, 2, stride=2))
-            block = MultiResBlock(2 * width, widths[level], settings)
-            self.decoder.append(block)
-            inputs = block.outputs
+            paths.append(ResidualPath(encoder[level].outputs, width, length, settings))
+            upsamplers.append(nn.ConvTranspose2d(inputs, width, 2, stride=2))
+            decoder.append(MultiResBlock(2 * width, widths[level], settings))
+            inputs = decoder[-1].outputs
+        self.encoder, self.paths = _list_modules(encoder), _list_modules(paths)
+        self.upsamplers, self.decoder = _list_modules(upsamplers), _list_modules(decoder)
         self.head = nn.Conv2d(inputs, objects, 1)
-        self.fused = settings.is_wide
 
     def forward(self, frames: Tensor) -> Tensor:
         skipped = []
-        features = self.encoder[0](fill_channels(frames))
+        features = self.encoder[0](frames)
         for path, block in zip(reversed(self.paths), self.encoder[1:], strict=True):
-            halved, features = halve(features, self.fused)
-            skipped.append(Branch(path, features))
+            # Pooled before the path starts: autograd adds gradients in the reverse order, and another order rounds
+            # differently.
+            halved = nn.functional.max_pool2d(features, 2)
+            skipped.append(path(features))
             features = block(halved)
         for upsampler, block in zip(self.upsamplers, self.decoder, strict=True):
-            features = block(double(upsampler, features, skipped.pop().join(), self.fused))
-        return self.head(features).squeeze(1)
+            features = block(join_channels([upsampler(features), skipped.pop()]))
+        return self.head(features)
 
 
 def build_network(
-    channels: int, settings: NetworkSettings, head_prior: float | tuple[float, ...], generator: torch.Generator
+    channels: int, settings: NetworkSettings, head_priors: tuple[float, ...], generator: torch.Generator
 ) -> MultiResUNet:
-    """Build on the CPU with He initialisation; the last bias is the log-odds of head_prior.
-
-    head_prior: of several objects one each, and the network has as many outputs.
-    """
-    head_priors = head_prior if isinstance(head_prior, tuple) else (head_prior,)
+    """Build on the CPU with He initialisation; the last biases are the log-odds of head_priors, one per object."""
     network = MultiResUNet(channels, settings, len(head_priors))
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.ConvTranspose2d):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    network.head.bias.data = torch.tensor([-math.log((1 - prior) / prior) for prior in head_priors])
+    network.head.bias = nn.Parameter(torch.tensor([-math.log((1 - prior) / prior) for prior in head_priors]))
     return network
+
+
+def make_norm(settings: NetworkSettings, channels: int) -> Norm:
+    """The normalisation that a network's settings ask for; group norm has groups of about eight channels."""
+    if settings.norm == "group":
+        return nn.GroupNorm(math.gcd(channels, max(1, channels // 8)), channels)
+    return nn.BatchNorm2d(channels)
 
 
 def block_widths(width: int, settings: NetworkSettings) -> tuple[int, ...]:
@@ -139,3 +149,8 @@ def round_width(width: int, multiple: int) -> int:
     (16, 8)
     """
     return max(multiple, round(width / multiple) * multiple)
+
+
+def _list_modules(modules: Iterable[Module]) -> Sequence[Module]:
+    """A ModuleList whose modules type checkers know."""
+    return cast(Sequence[Module], nn.ModuleList(modules))

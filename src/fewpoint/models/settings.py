@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fewpoint.errors import SettingsError
 
-WIDE = 32  # base width of a network that learns so long that kernels of our own repay being compiled
+WIDE = 32  # base width from which a network trains long enough for compiling Triton kernels to pay off
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class NetworkSettings:
     multiple: channel counts are rounded to a multiple of this; 8 suits GPU matrix units.
     longest_path: most convolutions on a skip connection; a level above the deepest has one, the next two, and so on.
     norm: "batch" (the paper's) or "group", which does not depend on the batch.
-    head_prior: probability the untrained network gives to every pixel; 0 means half the bound.
+    head_prior: probability that the untrained network gives every pixel; 0 means half the bound.
     """
 
     base_width: int = 32
@@ -40,5 +40,5 @@ class NetworkSettings:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it goes through kernels of our own where it can."""
+        """Whether it runs Triton kernels on CUDA, see models/fused."""
         return self.base_width >= WIDE

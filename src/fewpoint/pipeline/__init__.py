@@ -1,1 +1,1 @@
-"""The method from end to end: settings, stages, run."""
+"""From frames and points to masks: what the default method and the paper's method share."""

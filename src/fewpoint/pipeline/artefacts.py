@@ -1,4 +1,4 @@
-"""What stages leave in a run folder, taken up again at the next start."""
+"""What stages leave in a run folder, reused at the next start."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ def keep(
     save: Callable[[Result, BinaryIO], None],
     load: Callable[[Path], Result],
 ) -> tuple[Result, bool]:
-    """The stage's artefact where the folder has it, computed and written otherwise; and which of the two."""
+    """The stage's artefact, read if the folder has it, else computed and written; and whether it was read."""
     if folder is None:
         return compute(), False
     path = folder.artefact(name)

@@ -1,4 +1,4 @@
-"""The bound on the object's share of a frame: checked where given, estimated where not."""
+"""The bound on the object's share of a frame: checked if given, estimated if not."""
 
 import math
 
@@ -27,9 +27,9 @@ def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
     CLICK_FACTOR makes a bound of it. With fewer than FEWEST_PAIRS pairs there is nothing to measure and FALLBACK is
     assumed.
 
-    Movement makes distances larger than the object tells. Clicks that are followed to the next frame lie closer to the
-    one there, but those of frames that move most, or on which the object is largest, are lost on the way. So the truth
-    is taken to be between the two.
+    Movement makes distances larger than the object's size suggests. Clicks that are followed to the next frame lie
+    closer to the one there, but those on frames that move most, or on which the object is largest, are lost on the
+    way. So the truth is taken to be between the two.
     """
     squares = squared_steps(points)
     if len(squares) < FEWEST_PAIRS:
@@ -40,13 +40,13 @@ def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
         square = math.sqrt(square * min(square, float(followed.mean())))
     height, width = sequence.size
     share = min(max(CLICK_FACTOR * np.pi * square / (height * width), SMALLEST), LARGEST)
-    return AreaBound(share, f"estimated as {share:.1%} of a frame from how far the points lie apart")
+    return AreaBound(share, f"estimated as {share:.1%} of a frame from how far apart the points lie")
 
 
 def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, share: float = 1.0) -> AreaBound:
-    """Raise InputError where the clicked superpixels alone already fill the bound.
+    """Raise InputError if the clicked superpixels alone already fill the bound.
 
-    share: of the frame, that is cut into superpixels.
+    share: how much of the frame is cut into superpixels.
     """
     covered = share * share_of_points(superpixels, points)
     if bound.fraction <= covered:
@@ -60,7 +60,7 @@ def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, 
 def raise_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, share: float = 1.0) -> AreaBound:
     """An estimated bound, at least twice what the clicked superpixels cover and a few superpixels large.
 
-    share: of the frame, that is cut into superpixels.
+    share: how much of the frame is cut into superpixels.
     """
     least = max(2 * share_of_points(superpixels, points), SMALLEST_SUPERPIXELS / superpixels.counts.max())
     least = share * min(least, LARGEST_RAISED)

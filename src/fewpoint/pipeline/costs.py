@@ -18,10 +18,10 @@ COSTS_FILE = "costs.json"
 
 @dataclass(eq=False)
 class StageLog:
-    """Times stages, measures memory and tells the listener.
+    """Times stages, measures memory and reports both to the listener.
 
     In a folder, seconds add up over the starts of one run, and memory is the largest of them. note: what a time limit
-    did to the schedule, in a few words; empty where nothing. turns: groups of objects still to come, see start_turn.
+    did to the schedule, in a few words; empty if nothing. turns: groups of objects still to come, see start_turn.
     """
 
     folder: RunFolder | None
@@ -42,7 +42,7 @@ class StageLog:
             self._earlier = sum(self.seconds.values())
 
     def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
-        """Do the work, which returns its result and whether it was found finished."""
+        """Do the work, which returns its result and whether it was finished before."""
         self.listener(StageStarted(stage, steps))
         started = time.perf_counter()
         result, reused = work()
@@ -57,15 +57,15 @@ class StageLog:
         return result
 
     def spent(self) -> float:
-        """Seconds since the start, with those of earlier starts."""
+        """Seconds since the start, including those of earlier starts."""
         return self._earlier + time.perf_counter() - self._started
 
     def start_turn(self, turns: int) -> None:
-        """Another group of objects begins; turns: groups that are not done yet, this one among them."""
+        """Another group of objects begins; turns: groups that are not done yet, including this one."""
         self.turns, self._turn_started = turns, self.spent()
 
     def spent_on_turns(self) -> float:
-        """Seconds since the start, with as many for each turn to come as this one has taken until now."""
+        """Seconds since the start, plus as many for each group to come as this one has taken so far."""
         return self.spent() + (self.turns - 1) * (self.spent() - self._turn_started)
 
     def as_table(self) -> dict[str, object]:

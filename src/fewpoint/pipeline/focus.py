@@ -1,4 +1,4 @@
-"""The part of the frames that a run works on: round the points, as far as the bound lets the object reach.
+"""The focus of a run, a box that it works in: round the points, as far as the bound lets the object reach.
 
 A small object in a large frame is then seen at a higher resolution, in less time, and superpixels are finer.
 """
@@ -14,11 +14,11 @@ from fewpoint.core import (
     EpochPredicted,
     EpochRecord,
     Listener,
+    ObjectResult,
     PointSet,
     PriorEstimate,
     PriorHistory,
     ProbabilityMaps,
-    Segmentation,
     SuperpixelMap,
     SuperpixelsReady,
 )
@@ -42,7 +42,7 @@ class Focus:
 
     @classmethod
     def find(cls, points: PointSet, full: tuple[int, int], bound: AreaBound, radii: float) -> "Focus":
-        """The box round all points, wider by so many radii of a disc of the bound's area; 0 radii: whole frames.
+        """The box round all points, widened by some radii of a disc of the bound's area; 0 radii mean whole frames.
 
         >>> Focus.find(PointSet.from_rows([(0, 50, 50)]), (100, 100), AreaBound(0.0314159), 2.0)
         Focus(full=(100, 100), top=30, bottom=71, left=30, right=71)
@@ -62,7 +62,7 @@ class Focus:
 
     @classmethod
     def round_all(cls, foci: "list[Focus]") -> "Focus":
-        """The box round several of the same frames."""
+        """The box round several boxes in the same frames."""
         return cls(
             foci[0].full,
             min(focus.top for focus in foci),
@@ -80,7 +80,7 @@ class Focus:
         return self.top, self.bottom, self.left, self.right
 
     def reach(self, points: PointSet, other: "Focus") -> "Focus":
-        """The same box where all points lie in it, else the least that holds it and the other box."""
+        """The same box if all points lie in it, else the smallest that holds it and the other box."""
         places = points.coordinates[:, 1:]
         if ((places >= (self.top, self.left)) & (places < (self.bottom, self.right))).all():
             return self
@@ -97,7 +97,7 @@ class Focus:
         return (self.bottom - self.top) * (self.right - self.left) / (self.full[0] * self.full[1])
 
     def narrow(self, task: Task) -> Task:
-        """The same task inside the box, where nothing is written; its bound is still that of whole frames."""
+        """The same task inside the box, with no outputs; its bound is still that of whole frames."""
         if self.whole:
             return task
         sequence = task.sequence.crop((self.top, self.bottom), (self.left, self.right))
@@ -107,13 +107,13 @@ class Focus:
         """The points in the box's own rows and columns, without the negatives outside it: no mask reaches there."""
         corner = [0, self.top, self.left]
         end = [np.inf, self.bottom, self.right]
-        inside = ((points.negatives >= corner) & (points.negatives < end)).all(axis=1)
+        inside = np.all((points.negatives >= corner) & (points.negatives < end), axis=1)
         names = points.negative_objects
         return replace(
             points,
             coordinates=points.coordinates - corner,
             negatives=points.negatives[inside] - corner,
-            negative_objects=tuple(name for name, kept in zip(names, inside, strict=False) if kept),
+            negative_objects=tuple(name for name, kept in zip(names, inside.tolist(), strict=False) if kept),
         )
 
     def narrow_bound(self, bound: AreaBound) -> AreaBound:
@@ -122,8 +122,8 @@ class Focus:
             return bound
         return AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
 
-    def widen(self, result: Segmentation, task: Task, bound: AreaBound) -> Segmentation:
-        """A result inside the box as one of the task's whole frames, empty outside, with their bound."""
+    def widen(self, result: ObjectResult, bound: AreaBound) -> ObjectResult:
+        """What was found inside the box as a result for whole frames, empty outside, with their bound."""
         if self.whole:
             return result
         return replace(
@@ -133,21 +133,20 @@ class Focus:
             priors=self._widen_priors(result.priors),
             history=self._widen_history(result.history),
             bound=bound,
-            source=task.sequence.source,
         )
 
     def tell(self, listener: Listener) -> Listener:
-        """A listener inside the box that tells one outside of it."""
+        """A listener for events inside the box, which passes them on as events of whole frames."""
         if self.whole:
             return listener
 
         def tell(event: Event) -> None:
             match event:
                 case SuperpixelsReady(superpixels):
-                    event = SuperpixelsReady(self.widen_superpixels(superpixels))
-                case EpochPredicted(epoch, probabilities, priors):
+                    event = replace(event, superpixels=self.widen_superpixels(superpixels))
+                case EpochPredicted(probabilities=probabilities, priors=priors):
                     padded = np.pad(probabilities, ((0, 0), (0, 1)))
-                    event = EpochPredicted(epoch, padded, priors * self.share)
+                    event = replace(event, probabilities=padded, priors=priors * self.share)
                 case EpochFinished(record):
                     event = replace(event, record=self._widen_record(record))
             listener(event)
@@ -159,7 +158,7 @@ class Focus:
         return SuperpixelMap(self._paste(superpixels.labels, superpixels.counts))
 
     def _paste(self, values: np.ndarray, outside: np.ndarray | None = None) -> np.ndarray:
-        """(T, *full) with the values in the box; outside: (T,) what the rest of each frame holds, 0 where None."""
+        """(T, *full) with the values in the box; outside: (T,) what the rest of each frame holds, 0 if None."""
         whole = make_frames((len(values), *self.full), values.dtype)
         for number, (place, inside) in enumerate(zip(walk(whole), walk(values), strict=True)):
             if outside is not None:

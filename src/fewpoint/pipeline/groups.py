@@ -4,107 +4,90 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 
-from fewpoint.core import (
-    AnySegmentation,
-    AreaBound,
-    EpochFinished,
-    LabelledSegmentation,
-    Listener,
-    Message,
-    Segmentation,
-    StepsTaken,
-    label_objects,
-)
+from fewpoint.core import EpochFinished, Listener, Message, StepsTaken
 from fewpoint.core.progress import Event
 from fewpoint.io.runs import RunFolder
-from fewpoint.pipeline.bounds import estimate_bound
-from fewpoint.pipeline.config import Settings, as_table
 from fewpoint.pipeline.costs import StageLog
-from fewpoint.pipeline.exports import join_results
 from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.group import GroupOutcome, find_focus, guess_bound
 from fewpoint.pipeline.task import Task
 
-COARSER = 1.5  # times, from which on an object is worth a network of its own
+COARSER = 1.5  # times, above which an object is worth its own network
 
 Names = tuple[str, ...]
-# Runs the objects of one group and gives the result and the settings as used.
-RunGroup = Callable[[Task, RunFolder | None], tuple[AnySegmentation, Settings]]
+RunGroup = Callable[[Names, Task, RunFolder | None], GroupOutcome]
 
 
 def group_objects(task: Task) -> tuple[Names, ...]:
     """The names of the objects that learn together, each once, in order.
 
-    Two groups become one, the closest first, where no object is then worked on more than COARSER times coarser than in
-    a run of its own.
+    Objects of a run to be refined stay together as they were; new ones are grouped among themselves.
     """
-    wholes = {name: task.of_object(name) for name in task.points.object_names}
+    names = task.object_names
+    known = () if task.previous is None else task.previous.group_names(names)
+    new = tuple(name for name in names if not any(name in group for group in known))
+    return tuple(sorted((*known, *_group_near(task, new))))
+
+
+def _group_near(task: Task, names: Names) -> list[Names]:
+    """Merge groups, the closest first, as long as no object is worked on more than COARSER times coarser than alone."""
+    if len(names) < 2:
+        return [names] if names else []
+    wholes = {name: task.of_object(name) for name in names}
     own = {name: find_focus(whole, guess_bound(whole)) for name, whole in wholes.items()}
     groups = [(name,) for name in own]
     while len(groups) > 1:
         pairs = combinations(groups, 2)
-        loss, one, other = min((_coarsening(own, a + b, task.settings.training.max_side), a, b) for a, b in pairs)
+        loss, one, other = min((_coarsening(own, a + b, task.plan.training.max_side), a, b) for a, b in pairs)
         if loss > COARSER:
             break
         groups = [group for group in groups if group not in (one, other)] + [tuple(sorted(one + other))]
-    return tuple(sorted(groups))
-
-
-def guess_bound(task: Task) -> AreaBound:
-    """The bound of a task on one object: that given, or one estimated, for which clicks are followed."""
-    return task.bound or estimate_bound(task.sequence, task.points)
-
-
-def find_focus(task: Task, bound: AreaBound) -> Focus:
-    """The part of the frames that a run on one object would work on."""
-    return Focus.find(task.points, task.sequence.size, bound, task.settings.clicks.focus)
+    return groups
 
 
 def _coarsening(own: dict[str, Focus], names: Names, max_side: int) -> float:
-    """How many times coarser than alone the worst off of some objects is worked on together with the others."""
+    """How many times coarser the worst off of these objects is worked on together than alone."""
     together = max(max_side, Focus.round_all([own[name] for name in names]).longer_side)
     return max(together / max(max_side, own[name].longer_side) for name in names)
 
 
 def run_groups(
     task: Task, groups: tuple[Names, ...], folder: RunFolder | None, log: StageLog, run: RunGroup
-) -> tuple[LabelledSegmentation, Settings]:
-    """The result for all objects, of which each group learns by itself, and the settings as asked for.
-
-    Artefacts, schedule and settings of each group stand in a part of the folder of their own.
-    """
-    note = f"objects lie far apart and learn in {len(groups)} groups: {'; '.join(map(', '.join, groups))}"
-    log.listener(Message(note))
-    outer, found, shortened = log.listener, {}, []
+) -> list[GroupOutcome]:
+    """What each group found, learning by itself; its artefacts and schedule are kept in its own folder."""
+    log.listener(Message(describe_groups(groups)))
+    outer, outcomes, shortened = log.listener, [], []
+    epochs: dict[int, int] = {}
     for number, names in enumerate(groups):
-        log.listener = _tell_as_one(outer, number, len(groups))
+        log.listener = _tell_as_one(outer, number, len(groups), epochs)
         log.start_turn(len(groups) - number)
-        part = None if folder is None else folder.part(f"group-{number + 1}")
+        own = None if folder is None else folder.group(f"group-{number + 1}")
         outer(Message(f"group {number + 1} of {len(groups)}: {', '.join(names)}"))
-        result, settings = run(task.of_objects(names), part)
-        found.update(_by_name(result, names))
+        outcomes.append(run(names, task.of_objects(names), own))
         shortened += [f"{', '.join(names)}: {log.note}"] if log.note else []
-        if part is not None and not folder.finished:
-            part.write_manifest("running", {"objects": list(names), "settings": as_table(settings)})
     log.listener, log.note = outer, "; ".join(shortened)
-    every = task.points.object_names
-    clicks = tuple(task.points.of_object(name) for name in every)
-    joined = join_results(label_objects(every), tuple(found[name] for name in every), clicks)
-    return replace(joined, notes=(note, *joined.notes)), task.settings
+    return outcomes
 
 
-def _by_name(result: AnySegmentation, names: Names) -> dict[str, Segmentation]:
-    return {names[0]: result} if isinstance(result, Segmentation) else {name: result[name] for name in names}
+def describe_groups(groups: tuple[Names, ...]) -> str:
+    return f"objects learn in {len(groups)} groups: {'; '.join(map(', '.join, groups))}"
 
 
-def _tell_as_one(listener: Listener, number: int, count: int) -> Listener:
-    """Epochs of a group told as those of the whole run; the other groups are taken to be as long as this one."""
+def _tell_as_one(listener: Listener, number: int, count: int, epochs: dict[int, int]) -> Listener:
+    """Report a group's epochs as those of the whole run; groups of unknown length count as long as this one.
+
+    epochs: how many each group has, by number; known once it has reported one.
+    """
 
     def tell(event: Event) -> None:
-        match event:
-            case StepsTaken(epoch=epoch, total=total):
-                event = replace(event, epoch=number * total + epoch, total=count * total)
-            case EpochFinished(total=total):
-                event = replace(event, total=count * total, done=number * total + event.epochs_done)
+        if isinstance(event, StepsTaken | EpochFinished):
+            own = epochs[number] = event.total
+            before = sum(epochs.get(earlier, own) for earlier in range(number))
+            total = before + (count - number) * own
+            if isinstance(event, StepsTaken):
+                event = replace(event, epoch=before + event.epoch, total=total)
+            else:
+                event = replace(event, total=total, done=before + event.epochs_done)
         listener(event)
 
     return tell

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -16,40 +16,48 @@ from fewpoint.core import (
     EpochPredicted,
     EpochRecord,
     Listener,
-    PointSet,
     PriorEstimate,
     PriorHistory,
     StepsTaken,
-    ignore,
 )
 from fewpoint.core.progress import Event
 from fewpoint.core.threads import free_cores
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
-from fewpoint.learning.clicks import is_sparse
-from fewpoint.learning.phases import Learning, learn_side_by_side
+from fewpoint.learning.heldout import NOTHING_ASKED, ask_about, held_out, hold_out
+from fewpoint.learning.phases import Course, Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
-from fewpoint.learning.targets import Clues, Targets, find_excess, find_frame_excess, find_taken, make_targets
-from fewpoint.learning.unseen import NOTHING_UNSEEN, ask_about_unseen, leave_out, left_out
+from fewpoint.learning.targets import (
+    Clues,
+    ClueWeights,
+    Targets,
+    find_excess,
+    find_frame_excess,
+    find_taken,
+    make_targets,
+    share_out,
+)
 from fewpoint.pipeline import stages
-from fewpoint.pipeline.config import Settings
 from fewpoint.pipeline.model import Weights
-from fewpoint.pipeline.previous import PreviousRun
+from fewpoint.pipeline.plan import Plan
+from fewpoint.pipeline.previous import PreviousGroup
 from fewpoint.pipeline.task import Task
 
-WEIGHTS = "weights/"  # before the names of weights among the arrays that a member leaves behind
-MOST_SHARING = 2  # networks that share a core, rather than wait for their turn
+WEIGHTS = "weights/"  # prefix of the names of weights among a member's arrays
+MOST_SHARING = 2  # networks that share a core rather than wait their turn
 AT_ONCE_ON_GPU = 4  # networks that learn side by side on a GPU; more would only wait for each other
 SEED_STEP = 1_000_003  # between the seeds of a run's networks; the first has the run's own
+
+Label = Callable[[EpochRecord], EpochRecord]
 
 
 @dataclass(frozen=True)
 class Member:
     """One network of a run. round: 0 learns from the points. number: counts from 0 within the round.
 
-    refining: how many networks of an earlier run are refined, 0 where none is.
+    refining: how many networks of an earlier run are refined, 0 if none is.
     """
 
     round: int
@@ -64,21 +72,41 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What a member leaves behind: (T, h, w) float16 logits at the working size, and how it got there.
-
-    weights: by name; those of networks whose say counts in the end, to which others may come back.
-    """
+    """What a member has learnt of one object: (T, h, w) float16 logits at the working size, and how it got there."""
 
     logits: np.ndarray
     priors: PriorEstimate
     history: PriorHistory
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What a member leaves behind: what it has learnt of each object, and its weights by name.
+
+    Only members that the masks are made of leave weights, for other runs to start from.
+    """
+
+    objects: tuple[Learnt, ...]
     weights: Weights = field(default_factory=dict)
 
 
-def plan_members(settings: Settings, seed: int) -> tuple[tuple[Member, ...], ...]:
+@dataclass(frozen=True, eq=False)
+class ObjectInputs:
+    """What a network learns one object from, and its masks are made of; rebuilt at every start.
+
+    task: of this object alone, inside the focus. clues: for the targets of further rounds.
+    """
+
+    task: Task
+    samples: SampleSet
+    clues: Clues
+    smoother: stages.Smoother | None
+
+
+def plan_members(plan: Plan, seed: int) -> tuple[tuple[Member, ...], ...]:
     """The members, round by round."""
-    refinement = settings.refinement
-    counts = [refinement.networks] + [refinement.round_networks] * refinement.rounds
+    rounds = plan.rounds
+    counts = [rounds.networks] + [rounds.round_networks] * rounds.rounds
     starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
     return tuple(
         tuple(Member(number, index, seed + SEED_STEP * (starts[number] + index)) for index in range(count))
@@ -87,123 +115,100 @@ def plan_members(settings: Settings, seed: int) -> tuple[tuple[Member, ...], ...
 
 
 def plan_refinement(count: int, seed: int) -> tuple[tuple[Member, ...], ...]:
-    """The members that refine so many networks of an earlier run: one round, which learns from what those say."""
+    """The members that refine the networks of an earlier run: one round, which learns from what those predict."""
     return (tuple(Member(1, number, seed + SEED_STEP * number, count) for number in range(count)),)
 
 
 def plan_of(task: Task) -> tuple[tuple[Member, ...], ...]:
     """The members of a task, round by round."""
-    return plan_refinement(task.refining, task.seed) if task.refining else plan_members(task.settings, task.seed)
+    return plan_refinement(task.refining, task.seed) if task.refining else plan_members(task.plan, task.seed)
 
 
 def kept_of(task: Task) -> tuple[Member, ...]:
-    """The members whose mean the masks are made of: of all further rounds, or of the only one."""
-    return tuple(member for members in plan_of(task) for member in members if is_kept(member, task.settings))
+    """The members whose mean the masks are made of: those of all further rounds, or of the only round."""
+    return tuple(member for members in plan_of(task) for member in members if is_kept(member, task.plan))
 
 
-def is_kept(member: Member, settings: Settings) -> bool:
-    return bool(member.refining) or member.round >= min(1, settings.refinement.rounds)
-
-
-def suit_clicks(settings: Settings, points: PointSet, n_frames: int) -> Settings:
-    """The settings with as many rounds as the clicks need: more where they are sparse."""
-    refinement = settings.refinement
-    if refinement.rounds == 0 or not is_sparse(points, n_frames):
-        return settings
-    more = replace(refinement, rounds=max(refinement.rounds, refinement.sparse_rounds))
-    return replace(settings, refinement=more)
-
-
-def count_epochs(settings: Settings, refining: int = 0) -> int:
-    """The most epochs that all members together may take. refining: so many networks of an earlier run."""
-    if refining:
-        return refining * settings.reuse.refine_epochs
-    refinement, phases = settings.refinement, settings.phases
-    first = phases.warmup_epochs + phases.estimation_epochs + phases.final_epochs
-    return refinement.networks * first + refinement.rounds * refinement.round_networks * refinement.round_epochs
+def is_kept(member: Member, plan: Plan) -> bool:
+    return bool(member.refining) or member.round >= min(1, plan.rounds.rounds)
 
 
 @dataclass(eq=False)
 class Rounds:
-    """Trains the members in order; in a folder, finished ones are kept and a started one goes on where it was."""
+    """Trains the members in order; in a folder, finished ones are kept and a started one is resumed.
 
-    task: Task
-    samples: SampleSet
-    clues: Clues
+    inputs: of each object, by name. Each member learns all of them.
+    """
+
+    inputs: dict[str, ObjectInputs]
     folder: RunFolder | None
     listener: Listener
 
-    def run(self) -> tuple[tuple[Learnt, ...], PriorHistory, bool]:
-        """What the members to keep have learnt, the history of all, and whether all were found finished."""
-        plan = plan_of(self.task)
-        learnt: list[Learnt] = []
-        kept: list[Learnt] = []
-        histories: list[PriorHistory] = []
+    def __post_init__(self) -> None:
+        self.tasks = {name: own.task for name, own in self.inputs.items()}
+        self.objects = tuple(self.inputs.values())
+        self.task = self.objects[0].task  # for what all objects share
+
+    def run(self) -> tuple[tuple[Trained, ...], tuple[PriorHistory, ...], bool]:
+        """What the members to keep have learnt, the history of each object, and whether all were finished before."""
+        latest: list[Trained] = []
+        kept: list[Trained] = []
+        every: list[Trained] = []
         reused, targets = True, None
-        for members in plan:
-            if learnt:
-                targets = self.make_targets(learnt, members[0].round == 1)
+        for members in plan_of(self.task):
+            if latest:
+                targets = self._make_targets(latest, members[0].round == 1)
             elif self.task.previous is not None:
-                targets = self._aim_at(recall(self.task.previous, self.samples, self.task), self.clues)
-            learnt, found = self._obtain(members, targets, sum(map(len, histories)))
+                targets = self._recall_targets(self.task.previous.groups[0])
+            latest, found = self._obtain(members, targets, _count_epochs(every, len(self.objects)))
             reused &= found
-            kept += learnt if is_kept(members[0], self.task.settings) else []
-            histories += [each.history for each in learnt]
-        return tuple(kept), join_histories(histories), reused
+            kept += latest if is_kept(members[0], self.task.plan) else []
+            every += latest
+        histories = (
+            join_histories([each.objects[number].history for each in every]) for number in range(len(self.objects))
+        )
+        return tuple(kept), tuple(histories), reused
 
-    def make_targets(self, learnt: list[Learnt], from_points: bool) -> Targets:
-        """What the next round learns from; only networks that learnt from the points have clicks unseen by them."""
-        refinement, clues = self.task.settings.refinement, self.clues
-        if from_points and refinement.unseen:
-            asked = [
-                ask_about_unseen(_pooled_logits(each, self.samples), self.samples, left_out(self.samples, number))
-                for number, each in enumerate(learnt)
+    def _make_targets(self, trained: list[Trained], from_points: bool) -> tuple[Targets, ...]:
+        """What the next round learns from; no pixel surely belongs to two objects."""
+        learnt = zip(*(each.objects for each in trained), strict=True)
+        return share_out(
+            [
+                make_object_targets(own, list(latest), from_points)
+                for own, latest in zip(self.objects, learnt, strict=True)
             ]
-            clues = replace(clues, unseen_share=sum(asked, NOTHING_UNSEEN).share())
-        probabilities = mean_probability(learnt, self.samples)
-        if from_points:
-            clues = replace(clues, taken=find_taken(probabilities, self.samples, clues.points))
-        return self._aim_at(probabilities, clues, from_points)
+        )
 
-    def _aim_at(self, probabilities: Tensor, clues: Clues, from_points: bool = False) -> Targets:
-        refinement = self.task.settings.refinement
-        if not from_points:
-            # Networks that have learnt from targets know the places of the clicks: told again, they count twice.
-            refinement = replace(refinement, nearness=0.0)
-        if self.task.previous is not None:
-            # What an earlier run found is to change where clicks say so, and nowhere else.
-            refinement = replace(refinement, profile=0.0, taper=0.0, outlines=0.0)
-        return make_targets(probabilities, self.samples, clues, self.task.bound, refinement)
+    def _recall_targets(self, previous: PreviousGroup) -> tuple[Targets, ...]:
+        """What a refinement learns from: the predictions of the earlier run, corrected by the clicks."""
+        said = recall(previous, self.tasks, tuple(own.samples for own in self.objects))
+        return share_out([aim_at(own, values, own.clues) for own, values in zip(self.objects, said, strict=True)])
 
-    def samples_of(self, member: Member) -> SampleSet:
-        """All samples, or for a network from the points those without the clicks that it leaves out."""
-        refinement = self.task.settings.refinement
-        if member.round or not (refinement.rounds and refinement.unseen):
-            return self.samples
-        return leave_out(self.samples, left_out(self.samples, member.number))
-
-    def _obtain(self, members: tuple[Member, ...], targets: Targets | None, done: int) -> tuple[list[Learnt], bool]:
-        """The members' results, and whether all were found; `done` epochs of earlier rounds came before."""
-        results = {member: load_learnt(path) for member in members if (path := self._found(member)) is not None}
+    def _obtain(
+        self, members: tuple[Member, ...], targets: tuple[Targets, ...] | None, done: tuple[int, ...]
+    ) -> tuple[list[Trained], bool]:
+        """The members' results, and whether all were finished before; `done` epochs of each object came first."""
+        results = {member: load_trained(path) for member in members if (path := self._found(member)) is not None}
         missing = [each for each in members if each not in results]
         at_once = self._size_group(len(missing))
         for start in range(0, len(missing), at_once):
             group = missing[start : start + at_once]
             learnings = {member: self._prepare(member, targets) for member in group}
-            epochs = {member: learnings[member].schedule.most_epochs for member in group}
-            epochs |= {member: len(each.history) for member, each in results.items()}
-            places = [done + sum(epochs[each] for each in members[: member.number]) for member in group]
-            self._learn(learnings, places)
-            results |= {
-                member: self._keep(member, learnings[member], place, targets)
-                for member, place in zip(group, places, strict=True)
+            most = {member: (learnings[member].schedule.most_epochs,) * len(self.objects) for member in group}
+            epochs = most | {member: _count_epochs([each], len(self.objects)) for member, each in results.items()}
+            places = {
+                member: tuple(map(sum, zip(done, *(epochs[each] for each in members[: member.number]), strict=True)))
+                for member in group
             }
+            self._learn(learnings, places)
+            results |= {member: self._keep(member, learnings[member], places[member], targets) for member in group}
         return [results[member] for member in members], not missing
 
     def _size_group(self, count: int) -> int:
-        """How many of so many members learn at once: three on two cores in half as long again as two, not twice."""
-        at_once = count_at_once(self.task, self.samples)
-        shares = self.samples.frames.device.type == "cpu" and 1 < at_once < count <= MOST_SHARING * at_once
+        """How many of `count` members learn at once: on two cores, three take 1.5 times as long as two, not twice."""
+        samples = self.objects[0].samples
+        at_once = count_at_once(self.task, samples)
+        shares = samples.frames.device.type == "cpu" and 1 < at_once < count <= MOST_SHARING * at_once
         return count if shares else at_once
 
     def _found(self, member: Member) -> Path | None:
@@ -213,53 +218,65 @@ class Rounds:
         path = self.folder.artefact(f"{member.name}.npz")
         return path if path.exists() else None
 
-    def _prepare(self, member: Member, targets: Targets | None) -> Learning:
-        samples, start = self.samples_of(member), self._start_of(member)
-        return stages.prepare_learning(self.task, samples, member.seed, targets, start)
+    def _prepare(self, member: Member, targets: tuple[Targets, ...] | None) -> Learning:
+        samples = tuple(samples_for(member, own) for own in self.objects)
+        return stages.prepare_learning(self.tasks, samples, member.seed, targets, self._start_of(member))
 
-    def _learn(self, learnings: dict[Member, Learning], places: list[int]) -> None:
-        """Let the members learn, side by side where they are several.
+    def _learn(self, learnings: dict[Member, Learning], places: dict[Member, tuple[int, ...]]) -> None:
+        """Train the members, side by side if there are several.
 
-        places: how many epochs come before those of each in the history of the run.
+        places: how many epochs come before those of each member in the history of each object.
         """
-        pairs = zip(learnings, places, strict=True)
-        told = [self.told(self._label_of(member, place), place, places) for member, place in pairs]
+        firsts = [max(place) for place in places.values()]
+        listeners = [
+            self._number_epochs(self._label_of(member, first), first, firsts)
+            for member, first in zip(places, firsts, strict=True)
+        ]
         saves = [self._checkpoint(learning, member) for member, learning in learnings.items()]
-        learn_side_by_side(list(learnings.values()), told, saves)
+        learn_side_by_side(list(learnings.values()), listeners, saves)
 
-    def _label_of(self, member: Member, place: int) -> Callable[[EpochRecord], EpochRecord]:
-        return partial(label_record, member=member, settings=self.task.settings, done=place)
+    def _label_of(self, member: Member, place: int) -> Label:
+        return partial(label_record, member=member, plan=self.task.plan, done=place)
 
-    def _keep(self, member: Member, learning: Learning, place: int, targets: Targets | None) -> Learnt:
-        """What a member that has learnt leaves behind, in the folder too."""
-        logits = learning.predict()
-        if targets is not None:
-            # The network itself is put right, so that whatever goes on from it has the same size.
-            excess = find_excess(torch.sigmoid(logits), targets, self.samples)
-            learning.trainer.network.head.bias.data -= excess
-            logits = self.fit_frames(logits - excess, targets)
-        result = sum_up_learnt(learning, logits, self._label_of(member, place))
-        if is_kept(member, self.task.settings):
-            result = replace(result, weights=stages.take_weights(learning.trainer.network))
+    def _keep(
+        self, member: Member, learning: Learning, places: tuple[int, ...], targets: tuple[Targets, ...] | None
+    ) -> Trained:
+        """What a trained member leaves behind, written to the folder if there is one."""
+        logits = list(learning.predict().unbind(1))
+        for number, own in enumerate(targets or ()):
+            # The network itself is corrected, so that whatever starts from it predicts the same size.
+            samples = self.objects[number].samples
+            excess = find_excess(torch.sigmoid(logits[number]), own, samples)
+            stages.lower_output(learning.trainer.network, number, excess)
+            logits[number] = self._fit_frames(logits[number] - excess, own, samples)
+        learnt = tuple(
+            sum_up_learnt(course, values, self._label_of(member, place))
+            for course, values, place in zip(learning.courses, logits, places, strict=True)
+        )
+        weights = stages.take_weights(learning.trainer.network) if is_kept(member, self.task.plan) else {}
+        trained = Trained(learnt, weights)
         if self.folder is not None:
-            write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_learnt(result, file))
-        return result
+            write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_trained(trained, file))
+        return trained
 
-    def fit_frames(self, logits: Tensor, targets: Targets) -> Tensor:
+    def _fit_frames(self, logits: Tensor, targets: Targets, samples: SampleSet) -> Tensor:
         """Logits (T, h, w), each frame's lowered or raised towards its size in the targets; not in a refinement."""
-        amount = 0.0 if self.task.previous is not None else self.task.settings.refinement.sizes
-        return logits - find_frame_excess(torch.sigmoid(logits), targets, self.samples, amount)[:, None, None]
+        amount = 0.0 if self.task.previous is not None else self.task.plan.rounds.sizes
+        return logits - find_frame_excess(torch.sigmoid(logits), targets, samples, amount)[:, None, None]
 
     def _start_of(self, member: Member) -> Weights | None:
-        """The weights that a member starts from; None where it starts at random."""
+        """The weights that a member starts from; None if it starts at random."""
         previous, warm = self.task.previous, self.task.warm_start
         if previous is not None:
-            return previous.model.weights[member.number]
-        return warm.weights[member.number % len(warm.weights)] if warm is not None and member.round == 0 else None
+            return previous.groups[0].model.weights[member.number]
+        if warm is None or member.round:
+            return None
+        weights = warm.find_group(tuple(self.tasks)).weights
+        return weights[member.number % len(weights)]
 
-    def told(self, label: Callable[[EpochRecord], EpochRecord], place: int, places: list[int]) -> Listener:
-        """Passes events on, epochs as they will stand in the history of the run, and how many are over by then."""
-        total = count_epochs(self.task.settings, self.task.refining)
+    def _number_epochs(self, label: Label, place: int, places: list[int]) -> Listener:
+        """Pass events on with epochs numbered as in the run's history, and with how many are over by then."""
+        total = self.task.plan.count_epochs(self.task.refining)
         first, together, turn = places[0], len(places), places.index(place)
 
         def tell(event: Event) -> None:
@@ -275,26 +292,67 @@ class Rounds:
         return tell
 
     def _checkpoint(self, learning: Learning, member: Member) -> Callable[[Learning], None]:
-        """Take up the member's checkpoint where there is one; the function returned writes one."""
+        """Resume from the member's checkpoint if there is one; the function returned writes one."""
         if self.folder is None:
-            return ignore
+            return lambda state: None
         path = self.folder.artefact(f"checkpoint-{member.number}.pt" if member.number else "checkpoint.pt")
         if path.exists():
             load_learning(learning, path, member.name)
         return sparingly(lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name)))
 
 
-def sum_up_learnt(learning: Learning, logits: Tensor, label: Callable[[EpochRecord], EpochRecord]) -> Learnt:
-    """What a network that has finished leaves behind, its records labelled."""
-    history = learning.progress.history(learning.samples.n_frames)
+def make_object_targets(inputs: ObjectInputs, learnt: list[Learnt], from_points: bool) -> Targets:
+    """What the next round learns of an object; only networks that learnt from the points held clicks out."""
+    samples, clues = inputs.samples, inputs.clues
+    if from_points and inputs.task.plan.rounds.heldout:
+        asked = [
+            ask_about(_pooled_logits(each, samples), samples, held_out(samples, number))
+            for number, each in enumerate(learnt)
+        ]
+        clues = replace(clues, heldout_share=sum(asked, NOTHING_ASKED).share())
+    probabilities = mean_probability(learnt, samples)
+    if from_points:
+        clues = replace(clues, taken=find_taken(probabilities, samples, clues.points))
+    return aim_at(inputs, probabilities, clues, from_points)
+
+
+def aim_at(inputs: ObjectInputs, probabilities: Tensor, clues: Clues, from_points: bool = False) -> Targets:
+    """Targets made of (T, h, w) probabilities and what the clicks say."""
+    task = inputs.task
+    weights = ClueWeights.of(task.plan.rounds)
+    if not from_points:
+        # Networks that have learnt from targets know where the clicks are: given again, they would count twice.
+        weights = replace(weights, nearness=0.0)
+    if task.previous is not None:
+        # What an earlier run found should change where clicks say so, and nowhere else.
+        weights = replace(weights, profile=0.0, taper=0.0, outlines=0.0)
+    return make_targets(probabilities, inputs.samples, clues, task.settled_bound, weights)
+
+
+def samples_for(member: Member, inputs: ObjectInputs) -> SampleSet:
+    """All samples, or for a network from the points those without the clicks that are held out."""
+    rounds = inputs.task.plan.rounds
+    if member.round or not (rounds.rounds and rounds.heldout):
+        return inputs.samples
+    return hold_out(inputs.samples, held_out(inputs.samples, member.number))
+
+
+def sum_up_learnt(course: Course, logits: Tensor, label: Label) -> Learnt:
+    """What a finished network has learnt of an object, with its records labelled."""
+    history = course.progress.history(course.samples.n_frames)
     history = replace(history, records=tuple(label(record) for record in history.records))
-    return Learnt(logits.half().cpu().numpy(), learning.priors(), history)
+    return Learnt(logits.half().cpu().numpy(), course.priors(), history)
+
+
+def _count_epochs(trained: list[Trained], n_objects: int) -> tuple[int, ...]:
+    """How many epochs the members took for each object."""
+    return tuple(sum(len(each.objects[number].history) for each in trained) for number in range(n_objects))
 
 
 def count_at_once(task: Task, samples: SampleSet) -> int:
-    """How many members learn side by side at full speed: on a CPU one a core, where each keeps to one."""
-    training, kind = task.settings.training, samples.frames.device.type
-    if task.settings.phases.estimation_epochs:
+    """How many members learn side by side at full speed: on a CPU one per core, if each keeps to one."""
+    training, kind = task.plan.training, samples.frames.device.type
+    if task.plan.phases.estimation_epochs:
         return 1
     if kind == "cuda":
         return AT_ONCE_ON_GPU
@@ -306,19 +364,19 @@ def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleS
     return torch.stack(list(_probabilities(learnt, samples))).mean(0)
 
 
-def recall(previous: PreviousRun, samples: SampleSet, task: Task) -> Tensor:
-    """(T, h, w) mean probability of the networks of an earlier run, on the device; asked anew where it was not kept."""
-    logits = [torch.from_numpy(values).to(samples.frames.device).float() for values in previous.logits]
-    if not logits or any(values.shape != samples.labels.shape for values in logits):
-        logits = [
-            stages.prepare_learning(task, samples, task.seed, start=weights).predict()
-            for weights in previous.model.weights
-        ]
-    return torch.stack([torch.sigmoid(values) for values in logits]).mean(0)
+def recall(previous: PreviousGroup, tasks: stages.Tasks, samples: tuple[SampleSet, ...]) -> list[Tensor]:
+    """(T, h, w) mean probability of the networks of an earlier run for each object; computed if it was not kept."""
+    first = samples[0]
+    logits = [torch.from_numpy(values).to(first.frames.device).float() for values in previous.logits]
+    if not logits or any(values.shape[1:] != first.labels.shape for values in logits):
+        seed = next(iter(tasks.values())).seed
+        learnings = (stages.prepare_learning(tasks, samples, seed, start=each) for each in previous.model.weights)
+        logits = [learning.predict().transpose(0, 1) for learning in learnings]
+    return [torch.stack([torch.sigmoid(values[number]) for values in logits]).mean(0) for number in range(len(samples))]
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:
-    """A single member's own estimate; of several or later ones, the share they agree on and how far they differ.
+    """A single member's own estimate; for several or later ones, the share they agree on and how far they differ.
 
     mean: share of the superpixels whose mean probability is 0.5 or above. observed: the mean probability. deviation:
     the root of the members' variance and the squared difference of the other two.
@@ -334,7 +392,7 @@ def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEsti
 
 
 def join_histories(histories: list[PriorHistory]) -> PriorHistory:
-    """One history of all members, in order; the epoch that one of them selected is kept where no other did."""
+    """One history of all members, in order; the epoch that one of them selected is kept if no other did."""
     if len(histories) == 1:
         return histories[0]
     records = tuple(record for history in histories for record in history.records)
@@ -347,10 +405,10 @@ def join_histories(histories: list[PriorHistory]) -> PriorHistory:
     return PriorHistory(records, *rows, selected_epoch=selected[0] if len(selected) == 1 else 0)
 
 
-def label_record(record: EpochRecord, *, member: Member, settings: Settings, done: int) -> EpochRecord:
+def label_record(record: EpochRecord, *, member: Member, plan: Plan, done: int) -> EpochRecord:
     """The record with its epoch counted on from `done`, and its phase named after the member."""
-    refinement = settings.refinement
-    of_several = (member.refining or (refinement.round_networks if member.round else refinement.networks)) > 1
+    rounds = plan.rounds
+    of_several = (member.refining or (rounds.round_networks if member.round else rounds.networks)) > 1
     phase = "refinement" if member.refining else f"round {member.round}" if member.round else record.phase
     return replace(
         record,
@@ -359,25 +417,31 @@ def label_record(record: EpochRecord, *, member: Member, settings: Settings, don
     )
 
 
-def save_learnt(learnt: Learnt, file: BinaryIO) -> None:
-    history, priors = learnt.history, learnt.priors
-    np.savez(
-        file,
-        logits=learnt.logits,
-        prior=np.stack([priors.mean, priors.deviation, priors.observed]),
-        rows=np.stack([history.priors, history.observed, history.positive_share]),
-        records=json.dumps([asdict(record) for record in history.records]),
-        selected_epoch=history.selected_epoch,
-        **{f"{WEIGHTS}{name}": values for name, values in learnt.weights.items()},
-    )
+def save_trained(trained: Trained, file: BinaryIO) -> None:
+    """One array of logits for all objects; per object its priors and history, which may differ in length."""
+    objects = trained.objects
+    arrays: dict[str, Any] = {"logits": np.stack([each.logits for each in objects])}
+    for number, each in enumerate(objects):
+        history, priors = each.history, each.priors
+        arrays[f"prior-{number}"] = np.stack([priors.mean, priors.deviation, priors.observed])
+        arrays[f"rows-{number}"] = np.stack([history.priors, history.observed, history.positive_share])
+        arrays[f"records-{number}"] = json.dumps([asdict(record) for record in history.records])
+        arrays[f"selected_epoch-{number}"] = history.selected_epoch
+    arrays |= {f"{WEIGHTS}{name}": values for name, values in trained.weights.items()}
+    np.savez(file, **arrays)
 
 
-def load_learnt(path: Path) -> Learnt:
+def load_trained(path: Path) -> Trained:
     with np.load(path) as stored:
-        records = tuple(EpochRecord(**record) for record in json.loads(str(stored["records"])))
-        history = PriorHistory(records, *stored["rows"], int(stored["selected_epoch"]))
+        objects = []
+        for number, logits in enumerate(stored["logits"]):
+            records = (EpochRecord(**record) for record in json.loads(str(stored[f"records-{number}"])))
+            selected = int(stored[f"selected_epoch-{number}"])
+            priors, observed, share = stored[f"rows-{number}"]
+            history = PriorHistory(tuple(records), priors, observed, share, selected)
+            objects.append(Learnt(logits, PriorEstimate(*stored[f"prior-{number}"]), history))
         weights = {name.removeprefix(WEIGHTS): stored[name] for name in stored.files if name.startswith(WEIGHTS)}
-        return Learnt(stored["logits"], PriorEstimate(*stored["prior"]), history, weights)
+        return Trained(tuple(objects), weights)
 
 
 def _probabilities(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Iterator[Tensor]:

@@ -1,61 +1,74 @@
-"""A finished run, as far as another can go on from it; free of torch."""
+"""What a finished run leaves for another to refine; free of torch."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from fewpoint.core import AreaBound, SuperpixelMap
-from fewpoint.errors import InputError
-from fewpoint.io.decoding import load_arrays
-from fewpoint.io.runs import STAGES_FOLDER, read_finished
-from fewpoint.pipeline.config import Settings, settings_from_table
-from fewpoint.pipeline.model import Model, load_model
+from fewpoint.pipeline.model import GroupModel, Model
 
 Box = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class PreviousGroup:
+    """Objects of a finished run that learnt together.
+
+    bounds: of whole frames, one per object. box: top, bottom, left and right of their focus, ends exclusive.
+    model: their networks. superpixels, logits: those in the focus, and what each network predicted there,
+    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch.
+    """
+
+    bounds: tuple[AreaBound, ...]
+    box: Box
+    model: GroupModel
+    superpixels: SuperpixelMap | None = None
+    logits: tuple[np.ndarray, ...] = ()
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return self.model.objects
+
+    def choose(self, names: tuple[str, ...]) -> "PreviousGroup":
+        """What it knows about some of its objects; a single one may have another name now."""
+        rows = [0] if len(names) == len(self.objects) == 1 else [self.objects.index(name) for name in names]
+        return replace(
+            self,
+            bounds=tuple(self.bounds[row] for row in rows),
+            model=self.model.choose(names),
+            logits=tuple(values[rows] for values in self.logits),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class PreviousRun:
     """What a run leaves for one that refines it.
 
-    name: of its folder, empty where it had none. sequence: hash of its frames. bound: of whole frames.
-    box: top, bottom, left and right of the part of the frames that it worked on, ends exclusive.
-    superpixels, logits: of that part, and what each network said of it, (T, h, w) float16; None and empty where they
-    are no longer there, and then made anew.
+    name: of its folder, empty if it had none. sequence: hash of its frames. settings: of its method.
     """
 
     name: str
     sequence: str
-    settings: Settings
-    bound: AreaBound
-    box: Box
+    settings: Any
+    groups: tuple[PreviousGroup, ...]
     model: Model
-    superpixels: SuperpixelMap | None = None
-    logits: tuple[np.ndarray, ...] = ()
 
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return tuple(name for group in self.groups for name in group.objects)
 
-def load_previous(folder: str | Path) -> PreviousRun:
-    """Read a finished run's folder."""
-    folder = Path(folder)
-    manifest = read_finished(folder)
-    if "objects" in manifest["result"]:
-        raise InputError(
-            f"refining works with one object at a time for now, {folder} is a run on several; run anew with all points"
-        )
-    if "focus" not in manifest:
-        raise InputError(f"{folder} must be a run of fewpoint's own method to be refined, it is not; give another")
-    stages = folder / STAGES_FOLDER
-    labels, result = stages / "superpixels.npz", manifest["result"]
-    networks = [stages / f"{name}.npz" for name in manifest["networks"]]
-    kept = all(path.is_file() for path in networks)
-    return PreviousRun(
-        name=str(folder),
-        sequence=manifest["identity"]["sequence"],
-        settings=settings_from_table(manifest["settings"]),
-        bound=AreaBound(result["bound"], result["bound_origin"]),
-        box=tuple(manifest["focus"]),
-        model=load_model(folder),
-        superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,
-        logits=tuple(load_arrays(path)["logits"] for path in networks) if kept else (),
-    )
+    def group_names(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """The objects it knows among these, grouped as they learnt; a single one may have another name now."""
+        if len(names) == len(self.objects) == 1:
+            return (names,)
+        together = (tuple(name for name in names if name in group.objects) for group in self.groups)
+        return tuple(each for each in together if each)
+
+    def of_objects(self, names: tuple[str, ...]) -> "PreviousRun | None":
+        """The same, reduced to what it knows about these objects; None if they did not learn together."""
+        alone = len(names) == len(self.objects) == 1
+        for group in self.groups:
+            if alone or set(names) <= set(group.objects):
+                return replace(self, groups=(group.choose(names),))
+        return None

@@ -10,17 +10,18 @@ from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
 from fewpoint.core.labels import share_pixels
-from fewpoint.core.paging import gather_frames, make_frames, walk
+from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import InputError
-from fewpoint.learning.joint import JointLearning
-from fewpoint.learning.objectives import JointObjective, Objective, PointObjective, TargetObjective
+from fewpoint.learning.estimators import FilteredPriors
+from fewpoint.learning.objectives import Objective, PointObjective, TargetObjective
 from fewpoint.learning.phases import Learning, Schedule
-from fewpoint.learning.samples import SampleSet, build_joint_samples, build_samples
-from fewpoint.learning.settings import PhaseSettings, TrainingSettings
+from fewpoint.learning.samples import SampleSet, build_samples
+from fewpoint.learning.settings import PhaseSettings, RiskSettings, TrainingSettings
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.fused import FusedNetwork
+from fewpoint.models.multires_unet import MultiResUNet, build_network
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, correct, diffuse, link_regions
@@ -35,12 +36,14 @@ from fewpoint.superpixels.regions import (
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import track
 
-COARSEST = 0.75  # of training.max_side: the least that large objects are worked on at
+Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
+
+COARSEST = 0.75  # of training.max_side: the smallest size at which large objects are worked on
 
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """Evens the probabilities of superpixels out along the image.
+    """Evens out the probabilities of superpixels along the image.
 
     counts: (T,) superpixels of each frame. seeds: global regions that are surely the object. refused: those that surely
     are not.
@@ -57,7 +60,7 @@ class Smoother:
         return self._on_real(pooled, lambda values: self._diffuse(values, self.settings.pull))
 
     def correct(self, pooled: np.ndarray) -> np.ndarray:
-        """(T, regions) probabilities put right where they contradict the clicks."""
+        """(T, regions) probabilities corrected where they contradict the clicks."""
         return self._on_real(
             pooled, lambda values: correct(self.links, values, self.seeds, self.refused, self.settings)
         )
@@ -77,131 +80,126 @@ class Smoother:
 
 
 def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
-    return segment_frames(task.sequence, task.settings.superpixels, listener)
+    return segment_frames(task.sequence, task.plan.superpixels, listener)
 
 
-def prepare_samples(task: Task, superpixels: SuperpixelMap, carried: PointSet, device: torch.device) -> SampleSet:
-    """Frames, superpixels and clicks at the working size, on the device."""
-    return build_samples(task.sequence, superpixels, task.points, fit_size(task), device, carried=carried)
-
-
-def prepare_joint_samples(
-    tasks: tuple[Task, ...], superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
+def prepare_samples(
+    tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
 ) -> tuple[SampleSet, ...]:
-    """The same for several objects, a task each on the same frames."""
-    smallest = min(tasks, key=lambda task: task.bound.fraction)
-    points, size = tuple(task.points for task in tasks), fit_size(smallest)
-    return build_joint_samples(tasks[0].sequence, superpixels, points, size, device, carried=carried)
+    """Frames, superpixels and clicks of each object at the working size, on the device."""
+    points, first = [task.points for task in tasks.values()], _first(tasks)
+    return build_samples(first.sequence, superpixels, points, fit_size(tasks), device, carried=carried)
 
 
-def fit_size(task: Task) -> WorkingSize:
-    """The size at which the networks see the frames."""
-    sequence, multiple = task.sequence, 2 ** (task.settings.network.levels - 1)
+def fit_size(tasks: Tasks) -> WorkingSize:
+    """The size at which the networks see the frames; the smallest object decides."""
+    task = min(tasks.values(), key=lambda each: each.settled_bound.fraction)
+    sequence, multiple = task.sequence, 2 ** (task.plan.network.levels - 1)
     return WorkingSize.fit(sequence.size, choose_side(task), multiple, sequence.square_size)
 
 
 def choose_side(task: Task) -> int:
-    """The larger side in pixels that the frames are reduced to at least: less than the most where the object is large.
+    """The larger side, in pixels, that the frames are reduced to: less than the maximum if the object is large.
 
     A disc of the bound's area keeps the radius that the settings ask for; sides are counted with square pixels.
     """
-    training, (height, width) = task.settings.training, task.sequence.square_size
+    training, (height, width) = task.plan.training, task.sequence.square_size
     if training.radius == 0:
         return training.max_side
-    radius = math.sqrt(task.bound.fraction * height * width / math.pi)
+    radius = math.sqrt(task.settled_bound.fraction * height * width / math.pi)
     enough = math.ceil(max(height, width) * training.radius / radius)
     return min(training.max_side, max(round(COARSEST * training.max_side), enough))
 
 
-def prepare_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother | None:
-    """What evens probabilities out along the image, where the settings ask for it."""
-    return build_smoother(task, superpixels, carried) if task.settings.diffusion.enabled else None
-
-
-def build_smoother(task: Task, superpixels: SuperpixelMap, carried: PointSet) -> Smoother:
-    settings = task.settings.diffusion
-    links = link_regions(task.sequence, superpixels, settings.contrast)
-    seeds, refused = labelled_regions(superpixels, task.points, carried)
-    return Smoother(links, superpixels.counts, seeds, refused, settings)
+def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...]) -> tuple[Smoother, ...]:
+    """What evens out each object's probabilities along the image; all share the links between superpixels."""
+    first = _first(tasks)
+    settings = first.plan.diffusion or DiffusionSettings()
+    links = link_regions(first.sequence, superpixels, settings.contrast)
+    labelled = (
+        labelled_regions(superpixels, task.points, own) for task, own in zip(tasks.values(), carried, strict=True)
+    )
+    return tuple(Smoother(links, superpixels.counts, seeds, refused, settings) for seeds, refused in labelled)
 
 
 def prepare_learning(
-    task: Task, samples: SampleSet, seed: int, targets: Targets | None = None, start: Weights | None = None
+    tasks: Tasks,
+    samples: tuple[SampleSet, ...],
+    seed: int,
+    targets: tuple[Targets, ...] | None = None,
+    start: Weights | None = None,
 ) -> Learning:
-    """A network with its schedule, untrained or with weights to start from.
+    """A network with an output for each object and its schedule, untrained or with weights to start from.
 
-    It learns from the points, or in a further round, and where a run is refined, from targets.
+    It learns from the points, or from targets in a further round or a refinement.
     """
-    settings = task.settings
+    first = _first(tasks)
+    plan, from_points = first.plan, targets is None
     generator = torch.Generator().manual_seed(seed)
-    network = build_network(task.sequence.shape[-1], settings.network, _head_prior(task), generator)
+    head_priors = tuple(plan.network.head_prior or task.settled_bound.fraction / 2 for task in tasks.values())
+    network = build_network(first.sequence.shape[-1], plan.network, head_priors, generator)
     if start is not None:
         load_weights(network, start)
-    objective = _choose_objective(task, samples, targets)
-    recipe = Recipe(objective, _choose_training(task, of_points=targets is None), settings.augmentation)
+    objectives = _choose_objectives(plan.risk, samples, targets)
+    recipe = Recipe(objectives, _choose_training(first, from_points), plan.augmentation)
     trainer = Trainer(network, samples, recipe, seed)
-    learning = Learning.start(trainer, task.bound, _choose_schedule(task, of_points=targets is None))
-    if targets is not None:
-        learning.show_priors(targets.share())
+    bounds = {name: task.settled_bound for name, task in tasks.items()}
+    learning = Learning.start(trainer, bounds, _choose_schedule(first, from_points))
+    for course, own in zip(learning.courses, targets or (), strict=False):
+        course.show_priors(own.share())
     return learning
 
 
-def prepare_joint(
-    tasks: tuple[Task, ...], samples: tuple[SampleSet, ...], seed: int, targets: list[Targets] | None = None
-) -> JointLearning:
-    """The same for several objects, a task each on the same frames: one network with a logit for each of them."""
-    settings = tasks[0].settings
-    generator = torch.Generator().manual_seed(seed)
-    priors = tuple(_head_prior(task) for task in tasks)
-    network = build_network(tasks[0].sequence.shape[-1], settings.network, priors, generator)
-    learnt_from = targets or [None] * len(tasks)
-    objective = JointObjective(tuple(map(_choose_objective, tasks, samples, learnt_from)))
-    training = _choose_training(tasks[0], of_points=targets is None)
-    recipe = Recipe(objective, training, settings.augmentation)
-    trainer = Trainer(network, samples[0], recipe, seed, others=samples[1:])
-    bounds = tuple(task.bound for task in tasks)
-    learning = JointLearning.start(trainer, bounds, _choose_schedule(tasks[0], of_points=targets is None))
-    for course, each in zip(learning.courses, targets or (), strict=False):
-        course.show_priors(each.share())
-    return learning
+def _first(tasks: Tasks) -> Task:
+    """Any of the tasks, for what they share."""
+    return next(iter(tasks.values()))
 
 
-def _head_prior(task: Task) -> float:
-    return task.settings.network.head_prior or task.bound.fraction / 2
+def _choose_objectives(
+    risk: RiskSettings, samples: tuple[SampleSet, ...], targets: tuple[Targets, ...] | None
+) -> tuple[Objective, ...]:
+    if targets is None:
+        return tuple(PointObjective(own, risk) for own in samples)
+    return tuple(TargetObjective.of(own) for own in targets)
 
 
-def _choose_objective(task: Task, samples: SampleSet, targets: Targets | None) -> Objective:
-    return PointObjective(samples, task.settings.risk) if targets is None else TargetObjective.of(targets)
-
-
-def _choose_training(task: Task, *, of_points: bool) -> TrainingSettings:
+def _choose_training(task: Task, from_points: bool) -> TrainingSettings:
     """The settings of training; a batch is divided only for a single network that learns from targets.
 
-    Networks of one round have a core each already, and a part without a point would tell the PU risk wrongly.
+    Networks of one round have a core each already, and a part without a point would distort the PU risk.
     """
-    training = task.settings.training
-    networks = task.refining or task.settings.refinement.round_networks
-    return replace(training, parts=1) if of_points or networks > 1 else training
+    training = task.plan.training
+    networks = task.refining or task.plan.rounds.round_networks
+    return replace(training, parts=1) if from_points or networks > 1 else training
 
 
-def _choose_schedule(task: Task, *, of_points: bool) -> Schedule:
-    """The phases of a network from the points, or those of one of a further round or of one that is refined."""
-    settings, refinement, reuse = task.settings, task.settings.refinement, task.settings.reuse
-    if of_points:
-        phases = settings.phases
+def _choose_schedule(task: Task, from_points: bool) -> Schedule:
+    """The phases of a network that learns from the points, is in a further round, or is refined."""
+    plan = task.plan
+    if from_points:
+        phases = plan.phases
     elif task.previous is not None:
-        phases = PhaseSettings.only_warm_up(reuse.refine_epochs, reuse.refine_rate)
+        phases = PhaseSettings.only_warm_up(plan.refine.epochs, plan.refine.rate)
     else:
-        phases = PhaseSettings.only_warm_up(refinement.round_epochs, refinement.round_rate)
-    return Schedule(phases, settings.priors, settings.stopping)
+        phases = PhaseSettings.only_warm_up(plan.rounds.round_epochs, plan.rounds.round_rate)
+    return Schedule(phases, FilteredPriors(plan.priors, plan.stopping))
+
+
+def lower_output(network: MultiResUNet | FusedNetwork, number: int, amount: float) -> None:
+    """Lower all logits of an object by the amount."""
+    if network.head.bias is not None:
+        network.head.bias.data[number] -= amount
 
 
 def load_weights(network: nn.Module, weights: Weights) -> None:
-    """Put weights into a network; InputError where they are not of its shape."""
-    own = {name: tuple(values.shape) for name, values in network.state_dict().items()}
-    if own != {name: values.shape for name, values in weights.items()}:
+    """Load weights into a network, which keeps its own where they are NaN; InputError if they are not of its shape."""
+    own = network.state_dict()
+    if {name: tuple(values.shape) for name, values in own.items()} != {
+        name: each.shape for name, each in weights.items()
+    }:
         raise InputError("the weights to start from must be of the network's shape, they are not; take another run")
-    network.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+    given = {name: torch.from_numpy(values) for name, values in weights.items()}
+    network.load_state_dict({name: torch.where(values.isnan(), own[name], values) for name, values in given.items()})
 
 
 def take_weights(network: nn.Module) -> Weights:
@@ -223,30 +221,21 @@ def enlarge_maps(members: list[np.ndarray], samples: SampleSet, surest: float) -
     return ProbabilityMaps(maps)
 
 
-def choose_masks(
-    task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, smoother: "Smoother | None" = None
-) -> np.ndarray:
-    """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above; no absent frame.
-
-    smoother: evens the probabilities out first; without tracking, masks are then cut pixel by pixel. Clicked
-    superpixels always belong to the mask, and those under a negative never: a person saw what is there. Where one holds
-    both, it belongs.
-    """
-    claims = _claim_frames(task, superpixels, probabilities, smoother)
-    return gather_frames((each > -np.inf for each in claims), superpixels.labels.shape, bool)
-
-
 def choose_labels(
-    tasks: tuple[Task, ...],
+    tasks: Tasks,
     superpixels: SuperpixelMap,
     probabilities: tuple[ProbabilityMaps, ...],
-    smoothers: "tuple[Smoother | None, ...]",
+    smoothers: tuple[Smoother | None, ...],
 ) -> tuple[np.ndarray, int]:
     """(T, H, W) uint8, 0 or the number of an object from 1, and how many pixels were as likely one as another.
 
-    Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first.
+    An object's mask holds superpixels on tracked paths, or without tracking those at 0.5 or above, on no absent frame.
+    smoothers: even out the probabilities first; without tracking, masks are then cut pixel by pixel. Clicked
+    superpixels always belong to the mask, and those under a negative never: a person saw what is there. One that holds
+    both belongs to it. Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones,
+    the first.
     """
-    given = zip(tasks, probabilities, smoothers, strict=True)
+    given = zip(tasks.values(), probabilities, smoothers, strict=True)
     claims = [_claim_frames(task, superpixels, maps, smoother) for task, maps, smoother in given]
     labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
     for place, of_frame in zip(walk(labels), zip(*claims, strict=True), strict=True):
@@ -264,15 +253,15 @@ def _claim_frames(
         means = smoother.even_out_last(means)
     refused = regions_at_negatives(superpixels, task.points)
     means[refused] = 0
-    if task.settings.tracking.enabled:
-        selected = track(means, superpixels, task.points, settings=task.settings.tracking).selected
+    if task.plan.tracking is not None:
+        selected = track(means, superpixels, task.points, settings=task.plan.tracking).selected
         frames = paint_frames(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
     elif smoother is not None:
         frames = take_to_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
         frames = (np.where(frame < 0.5, np.float32(-np.inf), frame) for frame in frames)
     else:
         frames = paint_frames(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
-    # A path may pass through a negative where nothing is pruned, and a mask cut by pixels may reach into it.
+    # A path may pass through a negative if nothing is pruned, and a mask cut by pixels may reach into it.
     settled = np.full(superpixels.total, np.nan, np.float32)
     settled[refused], settled[regions_at_points(superpixels, task.points)] = -np.inf, np.inf
     for number, (claims, fixed) in enumerate(zip(frames, paint_frames(superpixels, settled), strict=True)):

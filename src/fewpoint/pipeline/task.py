@@ -1,39 +1,44 @@
-"""What one run is asked to do."""
+"""A job with everything it names read: what one run works on."""
 
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from fewpoint import __version__
 from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.core.settings import as_table
 from fewpoint.errors import InputError
 from fewpoint.io.formats import Outputs
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.points import hash_points
 from fewpoint.io.runs import RunIdentity
-from fewpoint.pipeline.config import Settings, as_table
 from fewpoint.pipeline.model import Model
+from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.previous import PreviousRun
-
-METHOD = "ssnnpu+ksptrack"
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """A sequence, points on one object or several, and how to segment it.
 
+    Entry points build a Job, which runs/jobs.read_job turns into this.
+
     bound: None means that it is estimated from the sequence. device: auto, cpu, cuda or mps.
     outputs: what the result is written as in a run folder; another start of the same run may ask for others.
     time_limit_s: seconds from the start to the masks, into which the schedule is shortened to fit; None for no limit.
-    previous: a finished run on the same sequence that this one refines. warm_start: networks trained elsewhere, from
-    whose weights those that learn from the points start.
-    own_bounds: of several objects, by name, those that have another bound than the rest.
+    previous: a finished run on the same sequence that this one refines; objects that it does not know are trained from
+    scratch. warm_start: networks trained elsewhere, from whose weights those that learn from the points start.
+    own_bounds: of several objects, by name, those whose bound differs from the rest.
+    method: its name; that of the settings if it is left out. settings: the method's own, as requested; None if it has
+    none. adapted: the plan made from them, as a run has adapted it to what it found out; None before that.
     """
 
     sequence: ImageSequence
     points: PointSet
     bound: AreaBound | None
-    settings: Settings
+    settings: Any
     seed: int = 0
     device: str = "auto"
     outputs: Outputs = Outputs()
@@ -41,15 +46,19 @@ class Task:
     previous: PreviousRun | None = None
     warm_start: Model | None = None
     own_bounds: tuple[tuple[str, AreaBound], ...] = ()
+    method: str = ""
+    adapted: Plan | None = None
 
     def __post_init__(self) -> None:
+        if not self.method:
+            object.__setattr__(self, "method", self.settings.method)
         if self.previous is not None and (self.warm_start is not None or self.time_limit_s is not None):
             raise InputError(
                 "a run that refines another has its own short schedule: leave warm start and time limit out"
             )
         for model in (self.warm_start, self.previous and self.previous.model):
             if model is not None:
-                model.check_fits(self.settings.network, self.sequence.shape[-1])
+                model.check_fits(self.plan.network, self.sequence.shape[-1])
         self.points.check_inside(len(self.sequence), self.sequence.size)
         self.outputs.check(self.sequence.source)
         names = self.points.object_names
@@ -61,43 +70,70 @@ class Task:
             raise InputError(f"a bound is given for the object {unknown[0]}, which has no point; {known}")
 
     def _check_objects(self, names: tuple[str, ...]) -> None:
-        """What must hold where there are several."""
+        """What must hold if there are several."""
         if "" in names:
-            raise InputError("with several objects each point needs a name, some have none; fill the column object")
+            raise InputError("with several objects each point needs a name, some have none; fill in the column object")
         unknown = sorted(set(self.points.negative_objects) - {"", *names})
         if unknown:
             raise InputError(
                 f"a negative is given for the object {unknown[0]}, which has no point; there are {', '.join(names)}"
             )
-        if self.previous is not None or self.warm_start is not None:
-            raise InputError(
-                f"refining and warm starts work with one object at a time for now, the points are on {len(names)}: "
-                f"{', '.join(names)}; leave them out, or give each object its own points file and run"
-            )
+
+    @property
+    def uses_pipeline(self) -> bool:
+        """Whether the method makes a plan for the pipeline; others segment by themselves."""
+        return hasattr(self.settings, "plan")
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What the pipeline does."""
+        return self.settings.plan() if self.adapted is None else self.adapted
+
+    @property
+    def settled_bound(self) -> AreaBound:
+        """The bound of a task on one object, once it is given or estimated."""
+        if self.bound is None:
+            raise InputError("the bound of an object must be settled before it is learnt; give --max-fraction")
+        return self.bound
+
+    @property
+    def object_names(self) -> tuple[str, ...]:
+        """At least one name, "" for a single object whose points have none."""
+        return self.points.object_names or ("",)
 
     def of_object(self, name: str) -> "Task":
-        """The same for one of several objects alone; points on the others are negatives of this one."""
+        """The same for one of the objects alone; points on the others are negatives of this one."""
+        several = len(self.object_names) > 1
         return replace(
             self,
-            points=self.points.of_object(name),
+            points=self.points.of_object(name) if several else self.points,
             bound=dict(self.own_bounds).get(name, self.bound),
             own_bounds=(),
         )
 
     def of_objects(self, names: tuple[str, ...]) -> "Task":
-        """The same for some of several objects; points on the others are negatives of them."""
+        """The same for objects that learn together, with what the run to be refined knows about them.
+
+        Points on the others are negatives of them.
+        """
+        previous = self.previous
+        if previous is not None:
+            known = names in previous.group_names(self.object_names)
+            previous = previous.of_objects(names) if known else None
+        if names == self.object_names:
+            return replace(self, previous=previous)
         if len(names) == 1:
-            return self.of_object(names[0])
+            return replace(self.of_object(names[0]), previous=previous)
         own = tuple((name, bound) for name, bound in self.own_bounds if name in names)
-        return replace(self, points=self.points.of_objects(names), own_bounds=own)
+        return replace(self, points=self.points.of_objects(names), own_bounds=own, previous=previous)
 
     @property
     def refining(self) -> int:
-        """How many networks of an earlier run are refined; 0 where there is no such run."""
-        return 0 if self.previous is None else len(self.previous.model.weights)
+        """How many networks of an earlier run are refined; 0 if there is no such run."""
+        return 0 if self.previous is None else len(self.previous.groups[0].model.weights)
 
     def check_previous(self) -> None:
-        """Raise InputError where the run to be refined is of another sequence."""
+        """Raise InputError if the run to be refined is of another sequence."""
         if self.previous is not None and self.previous.sequence != hash_sequence(self.sequence):
             raise InputError(
                 f"a run can only be refined on its own frames, those of {self.previous.name or 'the run'} differ; "
@@ -111,10 +147,10 @@ class Task:
 
     def identity(self) -> RunIdentity:
         """What a run folder must hold to belong to this task; the device may change between starts."""
-        settings = json.dumps(as_table(self.settings), sort_keys=True)
+        settings = json.dumps(self.settings_table(), sort_keys=True)
         return RunIdentity(
             version=__version__,
-            method=METHOD,
+            method=self.method,
             sequence=hash_sequence(self.sequence),
             points=hash_points(self.points),
             bound=self._describe_bounds(),
@@ -123,6 +159,10 @@ class Task:
             time_limit="none" if self.time_limit_s is None else f"{self.time_limit_s / 60:g} min",
             start=self._start(),
         )
+
+    def settings_table(self) -> dict[str, dict[str, Any]]:
+        """The settings as plain values."""
+        return {} if self.settings is None else as_table(self.settings)
 
     def _describe_bounds(self) -> str:
         own = [f"{name}={bound.fraction!r}" for name, bound in sorted(self.own_bounds)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewpoint.core import PointSet, PriorHistory, Segmentation
+from fewpoint.core import PointSet, PriorHistory, Result
 from fewpoint.report.svg import INK, to_svg
 from fewpoint.report.wording import format_share
 
@@ -48,7 +48,7 @@ class StoppingRule:
     minimum: int
 
 
-def draw_prior_curves(segmentation: Segmentation) -> str:
+def draw_prior_curves(segmentation: Result) -> str:
     """Prior, observation and pseudo-positive share by frame: a panel for each of up to five epochs, one for the result.
 
     The dashed line is the bound, the band one standard deviation about the final estimate. Shares above twice the
@@ -110,7 +110,7 @@ def draw_training_curves(history: PriorHistory) -> str:
     return to_svg(figure, "Training curves")
 
 
-def draw_mask_shares(segmentation: Segmentation, points: PointSet) -> str:
+def draw_mask_shares(segmentation: Result, points: PointSet) -> str:
     """Share of each frame that is masked, with the prior and its deviation; ticks below mark frames with clicks."""
     figure, (panel,) = _make_panels(1, height=3.0)
     _draw_estimate(panel, segmentation)
@@ -158,7 +158,7 @@ def _make_panels(count: int, *, height: float) -> tuple["Figure", list["Axes"]]:
         panel.grid(color=INK, alpha=0.12, linewidth=0.6)
         panel.spines[["top", "right"]].set_visible(False)
         panel.spines[["left", "bottom"]].set_color(INK)
-        panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        panel.locator_params(axis="x", integer=True, min_n_ticks=1)
         for axis in (panel.xaxis, panel.yaxis):
             axis.label.set(color=INK, size=TEXT_SIZE)
     return figure, panels
@@ -175,7 +175,7 @@ def _draw_shares(panel: "Axes", label: str, shares: np.ndarray) -> None:
 
 
 def _draw_epochs(panel: "Axes", values: np.ndarray, label: str = "") -> None:
-    """One line over the epochs that have a value, which count from 1; blue where it needs no name."""
+    """One line over the epochs that have a value, which count from 1; blue if it needs no name."""
     known = np.isfinite(values)
     _draw_line(panel, 1 + np.flatnonzero(known), values[known], label)
     panel.set_xlabel("epoch")
@@ -188,7 +188,7 @@ def _draw_line(panel: "Axes", positions: np.ndarray, values: np.ndarray, label: 
     panel.plot(positions, finite, color=colour, linestyle=dashes, linewidth=1.6, marker=marker, label=label or None)
 
 
-def _draw_estimate(panel: "Axes", segmentation: Segmentation) -> None:
+def _draw_estimate(panel: "Axes", segmentation: Result) -> None:
     """The final priors with a band of one standard deviation."""
     priors = segmentation.priors
     _draw_shares(panel, "estimated prior", priors.mean)
@@ -234,7 +234,7 @@ def _collect(history: PriorHistory, field: str) -> np.ndarray:
     return np.array([getattr(record, field) for record in history.records], dtype=np.float64)
 
 
-def _top_percent(segmentation: Segmentation) -> float:
+def _top_percent(segmentation: Result) -> float:
     """Upper end of the axis of shares: all that is drawn, but no more than twice the bound, and the whole result."""
     history, priors = segmentation.history, segmentation.priors
     drawn = [values[np.isfinite(values)] for values in (history.priors, history.observed, history.positive_share)]

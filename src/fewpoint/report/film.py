@@ -18,7 +18,7 @@ def draw_film(
 ) -> Iterator[np.ndarray]:
     """(H, W, 3) uint8 pictures of all frames, at an even height and width as videos need them.
 
-    masks: (T, H, W) bool, or the number of an object from 1 at each pixel, 0 for none. colours: one an object.
+    masks: (T, H, W) bool, or the number of an object from 1 at each pixel, 0 for none. colours: one per object.
     """
     if sequence.shape[:3] != masks.shape:
         raise InputError(f"sequence and masks must have one (T, H, W), got {sequence.shape[:3]} and {masks.shape}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.core import ImageSequence, PointSet, Result
 from fewpoint.report.figures import (
     BLUE,
     StoppingRule,
@@ -31,11 +31,11 @@ THUMBNAIL = 260
 
 @dataclass(frozen=True, eq=False)
 class ReportContent:
-    """What the page tells.
+    """What the page says.
 
     timings: seconds of each stage. settings: values by section and name. facts: label to text, such as device, seed
-    and version. warnings: sentences to act on. health: how far the result can be trusted, where it was measured.
-    stopping: the rule that ended the estimation, where there is one.
+    and version. warnings: sentences to act on. health: how far the result can be trusted, if it was measured.
+    stopping: the rule that ended the estimation, if there is one.
     """
 
     title: str
@@ -56,7 +56,7 @@ class ReportContent:
         return self.scene.points
 
     @property
-    def segmentation(self) -> Segmentation:
+    def segmentation(self) -> Result:
         return self.scene.segmentation
 
 
@@ -112,7 +112,7 @@ def summarise(content: ReportContent) -> Summary:
 
 
 def list_health(health: Health | None) -> tuple[tuple[str, float], ...]:
-    """The figures that are there, in words, worst first; nothing where health was not measured."""
+    """The figures that are there, in words, worst first; nothing if health was not measured."""
     known = {} if health is None else {words: getattr(health, name) for name, words in WORDS.items()}
     return tuple(
         sorted(((words, value) for words, value in known.items() if value is not None), key=lambda row: row[1])
@@ -165,7 +165,7 @@ def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...
 
 
 def _draw_figures(content: ReportContent) -> dict[str, Any]:
-    """The curves as markup; those of training only where there was any, of the priors where any was estimated."""
+    """The curves as markup; those of training only if there was any, of the priors if any was estimated."""
     segmentation = content.segmentation
     history = segmentation.history
     figures = {"shares": draw_mask_shares(segmentation, content.points)}

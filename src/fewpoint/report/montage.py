@@ -69,8 +69,8 @@ def draw_montage(scene: Scene, columns: int = 8) -> np.ndarray:
 
     Each column holds a frame with its clicks (yellow rings) and the mask's contour, and below it the probability with
     its contour at 0.5; above them the frame's number and name, and the shares of it that are masked and expected.
-    There are two blocks of columns where the frames would fill three. The picture is about 1800 pixels wide, less
-    where there are only a few frames or where they are very tall.
+    There are two blocks of columns if the frames would fill three. The picture is about 1800 pixels wide, less
+    if there are only a few frames or if they are very tall.
     """
     if columns < 1:
         raise InputError(f"a montage needs at least one column, got {columns}")
@@ -78,7 +78,8 @@ def draw_montage(scene: Scene, columns: int = 8) -> np.ndarray:
     blocks = 2 if len(sequence) >= 3 * columns else 1
     chosen = choose_frames(len(sequence), blocks * columns, scene.points.frames)
     layout = plan_layout(sequence.square_size, len(chosen), columns)
-    image = Image.new("RGB", layout.size[::-1], BACKGROUND)
+    height, width = layout.size
+    image = Image.new("RGB", (width, height), BACKGROUND)
     for place, frame in enumerate(chosen):
         _paste_column(image, scene, frame=frame, corner=layout.corner(place), layout=layout)
     _draw_legend(image, with_reference=scene.reference is not None)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from fewpoint.core import ImageSequence, LabelledSegmentation, PointSet
+from fewpoint.core import ImageSequence, PointSet, Result
 from fewpoint.errors import InputError
 from fewpoint.report.html import embed_picture
 from fewpoint.report.montage import BACKGROUND, GAP, MUTED, choose_frames, load_font, plan_layout
@@ -19,7 +19,7 @@ LABEL_HEIGHT, LEGEND_ROW = 20, 26
 SWATCH = 16
 
 
-def draw_overview(sequence: ImageSequence, points: PointSet, result: LabelledSegmentation) -> np.ndarray:
+def draw_overview(sequence: ImageSequence, points: PointSet, result: Result) -> np.ndarray:
     """Evenly chosen frames with the clicks and each object's outline in its colour: (H, W, 3) uint8.
 
     Below stand the objects' names.
@@ -39,14 +39,14 @@ def draw_overview(sequence: ImageSequence, points: PointSet, result: LabelledSeg
     for place, frame in enumerate(chosen):
         y, x = GAP + place // columns * row_height, GAP + place % columns * (width + GAP)
         shown = labels.values[frame]
-        outlines = [(shown == number, each.colour) for number, each in enumerate(result.objects, start=1)]
+        outlines = [(shown == number, each.label.colour) for number, each in enumerate(result.objects, start=1)]
         clicks = points.coordinates[points.frames == frame, 1:]
         tile = draw_outlines(render_frame(sequence.frames[frame], window), layout.tile, outlines, clicks)
         canvas.text((x, y), name_frame(frame, sequence.names[frame]), font=load_font(13), fill=MUTED)
         image.paste(Image.fromarray(tile), (x, y + LABEL_HEIGHT))
     for number, each in enumerate(result.objects):
         y = rows * row_height + GAP + LEGEND_ROW * number
-        canvas.rectangle((GAP, y, GAP + SWATCH, y + SWATCH), fill=each.colour)
+        canvas.rectangle((GAP, y, GAP + SWATCH, y + SWATCH), fill=each.label.colour)
         canvas.text((GAP + SWATCH + 8, y), f"{number + 1}  {each.name}", font=load_font(14), fill=MUTED)
     return np.asarray(image)
 

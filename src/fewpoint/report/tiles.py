@@ -6,14 +6,14 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
-from fewpoint.core import ImageSequence, PointSet, Segmentation
+from fewpoint.core import ImageSequence, PointSet, Result
 from fewpoint.errors import InputError
 from fewpoint.superpixels.intensity import IntensityWindow, window_of
 
 Colour = tuple[int, int, int]
 
 CONTOUR_COLOUR = (0, 210, 255)
-REFERENCE_COLOUR = (255, 140, 0)  # told from the contour's by colour-blind readers too
+REFERENCE_COLOUR = (255, 140, 0)  # colour-blind readers can distinguish it from the contour's
 RING_COLOUR = (240, 228, 66)
 OUTLINE_COLOUR = (0, 0, 0)
 BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels wide
@@ -23,18 +23,18 @@ BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels 
 class Scene:
     """A sequence with its clicks and result, and the pixel values shown as black and as white.
 
-    reference: (T, H, W) bool, other masks whose contours are drawn beside those of the result.
+    reference: (T, H, W) bool, other masks whose contours are drawn next to those of the result.
     """
 
     sequence: ImageSequence
     points: PointSet
-    segmentation: Segmentation
+    segmentation: Result
     window: IntensityWindow
     reference: np.ndarray | None = None
 
 
 def set_scene(
-    sequence: ImageSequence, points: PointSet, segmentation: Segmentation, reference: np.ndarray | None = None
+    sequence: ImageSequence, points: PointSet, segmentation: Result, reference: np.ndarray | None = None
 ) -> Scene:
     """Check that all belong together and measure the grey window."""
     masks = segmentation.masks

@@ -1,10 +1,10 @@
-"""Which frames a person should look at first, told without the truth."""
+"""Which frames a person should look at first, judged without the truth."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from fewpoint.core import Segmentation
+from fewpoint.core import Result
 from fewpoint.core.paging import walk
 
 SMALLEST_SHARE_OF_MEAN = 0.1
@@ -24,7 +24,7 @@ class FrameUncertainty:
     prior: float
 
 
-def rank_frames(segmentation: Segmentation) -> tuple[FrameUncertainty, ...]:
+def rank_frames(segmentation: Result) -> tuple[FrameUncertainty, ...]:
     """Order the frames by how much they deserve a look, most uncertain first, without the truth.
 
     Frame t has N pixels, mask M, probabilities p and prior pi. Let A = max(|M|, pi N, a tenth of the mean mask, 1) be
@@ -36,7 +36,7 @@ def rank_frames(segmentation: Segmentation) -> tuple[FrameUncertainty, ...]:
         uncertainty = 1 - (1 - E)(1 - D) one of the two suffices
 
     All areas are relative to the object, so that small objects count as much as large ones, down to a tenth of the
-    mean mask: below it, single pixels would decide where the object is absent. Where the prior is NaN, D = 0.
+    mean mask: below it, single pixels would decide where the object is absent. If the prior is NaN, D = 0.
     """
     masks, areas = segmentation.masks, segmentation.areas
     smallest = max(1.0, SMALLEST_SHARE_OF_MEAN * areas.mean())

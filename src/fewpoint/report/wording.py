@@ -4,7 +4,7 @@ import math
 
 
 def format_share(share: float) -> str:
-    """A share of the frame in percent, with the digits that tell; a dash where it is unknown.
+    """A share of the frame in percent, with the digits that matter; a dash if it is unknown.
 
     >>> format_share(0.1234), format_share(0.0004), format_share(0.0), format_share(float("nan"))
     ('12.3 %', '0.04 %', '0 %', '–')
@@ -18,7 +18,7 @@ def format_share(share: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration with the two units that tell.
+    """A duration with the two units that matter.
 
     >>> format_seconds(0.123), format_seconds(75.2), format_seconds(3720), format_seconds(float("nan"))
     ('0.12 s', '1 min 15 s', '1 h 2 min', '–')
@@ -53,7 +53,7 @@ def format_value(value: object) -> str:
 
 
 def name_frame(frame: int, name: str) -> str:
-    """The frame's number, and its name where that says more than the number.
+    """The frame's number, and its name if that says more than the number.
 
     >>> name_frame(7, "0007"), name_frame(7, "slice_b")
     ('frame 7', '7 · slice_b')

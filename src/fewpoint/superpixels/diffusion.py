@@ -33,7 +33,7 @@ PAIRS_AT_ONCE = 2**18
 class DiffusionSettings:
     """How far values flow.
 
-    enabled: whether targets of further rounds and the last masks are evened out at all; read by the pipeline.
+    enabled: whether targets of further rounds and the last masks are evened out at all; read by the method.
     pull: how strongly a superpixel keeps its own value in the targets; last_pull: in the last masks.
     contrast: how fast a link falls with the squared difference of colour, in units of its mean over all borders.
     through_time: weight of links between frames, relative to those within; of the targets and of the last masks it is
@@ -41,7 +41,7 @@ class DiffusionSettings:
     blur: in pixels, by which the last map is smoothed before masks are cut from it pixel by pixel.
     """
 
-    enabled: bool = False
+    enabled: bool = True
     pull: float = 0.1
     last_pull: float = 0.3
     contrast: float = 10.0
@@ -115,7 +115,7 @@ def diffuse(
 def correct(
     links: RegionLinks, values: np.ndarray, seeds: np.ndarray, refused: np.ndarray, settings: DiffusionSettings
 ) -> np.ndarray:
-    """(total,) values, put right where they contradict seeds, whose value is 1, or refused regions, whose value is 0.
+    """(total,) values, corrected where they contradict seeds, whose value is 1, or refused regions, whose value is 0.
 
     What is wrong there, one minus the value of a seed below 0.5 or minus that of a refused region at 0.5 or above,
     flows along the image and fades with the way; seeds and refused regions that the values agree with hold it back.

@@ -43,7 +43,7 @@ def find_window(frames: np.ndarray, low: float = 0.5, high: float = 99.5) -> Int
     """Robust brightest and darkest value over all of a (T, H, W, C) sequence.
 
     Three channels are colour and share one window, which keeps the hues; any other number of channels are
-    measurements of their own and get a window each.
+    separate measurements and get a window each.
 
     low, high: percentiles. Where they coincide, as for a small bright object on black, the extremes are used.
     """

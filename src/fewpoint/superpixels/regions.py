@@ -50,7 +50,7 @@ def frame_of_region(superpixels: SuperpixelMap) -> np.ndarray:
 def paint_regions(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
     """(T, H, W) map, of the values' type, that holds each region's value on all of its pixels.
 
-    values: (total,) one value a region.
+    values: (total,) one value per region.
     """
     return gather_frames(paint_frames(superpixels, values), superpixels.labels.shape, values.dtype)
 
@@ -58,7 +58,7 @@ def paint_regions(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
 def paint_frames(superpixels: SuperpixelMap, values: np.ndarray) -> Iterator[np.ndarray]:
     """The same, one (H, W) frame after another."""
     if np.shape(values) != (superpixels.total,):
-        raise InputError(f"one value a region is needed: {superpixels.total} regions, got shape {np.shape(values)}")
+        raise InputError(f"one value per region is needed: {superpixels.total} regions, got shape {np.shape(values)}")
     for frame, labels in enumerate(walk(superpixels.labels)):
         yield values[superpixels.offsets[frame] : superpixels.offsets[frame + 1]][labels]
 
@@ -113,6 +113,8 @@ def part_regions(superpixels: SuperpixelMap, points: tuple[PointSet, ...]) -> Su
     >>> part_regions(superpixels, (PointSet.from_rows([(0, 0, 0)]), PointSet.from_rows([(0, 0, 2)]))).labels.tolist()
     [[[0, 0, 2, 1]]]
     """
+    if len(points) == 1:
+        return superpixels
     labels = gather_frames(walk(superpixels.labels), superpixels.labels.shape, np.int32)
     places = np.concatenate([each.coordinates for each in points])
     owners = np.repeat(np.arange(len(points)), [len(each) for each in points])

@@ -24,7 +24,7 @@ SMALLEST_SHARE = 0.25
 class SuperpixelSettings:
     """How frames are cut into superpixels.
 
-    count: about how many a frame; fewer where they would be smaller than four pixels.
+    count: about how many per frame; fewer if they would be smaller than four pixels.
     compactness: weight of closeness against likeness of colour, in steps of lightness 0 … 100; higher is squarer.
     max_side: frames with a longer side, in pixels, are cut at a reduced size.
     """
@@ -72,13 +72,18 @@ def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: in
 
 def _segment_frame(frame: np.ndarray, size: tuple[int, int], settings: SuperpixelSettings) -> np.ndarray:
     """(H, W) labels of one (H, W, C) frame in [0, 1], cut at the size at which its pixels are square."""
-    from skimage.measure import label
-
     clusters = _cluster(_to_lightness(_resize(frame, size)), settings)
     # slic may give its first, too small pieces one label although they do not touch.
-    labels = _copy_to(label(clusters, background=-1, connectivity=1) - 1, frame.shape[:2])
+    labels = _copy_to(_label_pieces(clusters), frame.shape[:2])
     shrinks = any(there > here for there, here in zip(size, frame.shape, strict=False))
-    return label(labels, background=-1, connectivity=1) - 1 if shrinks else labels
+    return _label_pieces(labels) if shrinks else labels
+
+
+def _label_pieces(labels: np.ndarray) -> np.ndarray:
+    """Labels counted from 0 of the connected pieces of equal label."""
+    from skimage.measure import label
+
+    return np.asarray(label(labels, background=-1, connectivity=1)) - 1
 
 
 def _cluster(colours: np.ndarray, settings: SuperpixelSettings) -> np.ndarray:
@@ -100,7 +105,7 @@ def _cluster(colours: np.ndarray, settings: SuperpixelSettings) -> np.ndarray:
 
 
 def _to_lightness(image: np.ndarray) -> np.ndarray:
-    """(H, W, C) in [0, 1] to Lab where it is colour, to 0 … 100 where it is not."""
+    """(H, W, C) in [0, 1] to Lab if it is colour, to 0 … 100 if it is not."""
     if image.shape[-1] != 3:
         return image * np.float32(100)
     from skimage.color import rgb2lab
@@ -109,7 +114,7 @@ def _to_lightness(image: np.ndarray) -> np.ndarray:
 
 
 def _fit(size: tuple[int, int], max_side: int) -> tuple[int, int]:
-    """The size, reduced where its longer side is above max_side.
+    """The size, reduced if its longer side is above max_side.
 
     >>> _fit((300, 1000), 500), _fit((30, 100), 500)
     ((150, 500), (30, 100))
@@ -120,12 +125,12 @@ def _fit(size: tuple[int, int], max_side: int) -> tuple[int, int]:
 
 
 def _resize(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """The image at another size, smoothed first where it shrinks so that nothing aliases."""
+    """The image at another size, smoothed first if it shrinks so that nothing aliases."""
     if image.shape[:2] == size:
         return image
     from skimage.transform import resize
 
-    return resize(image, size, order=1, anti_aliasing=True)
+    return np.asarray(resize(image, size, order=1, anti_aliasing=True))
 
 
 def _copy_to(labels: np.ndarray, size: tuple[int, int]) -> np.ndarray:

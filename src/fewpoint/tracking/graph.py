@@ -40,7 +40,7 @@ class FlowGraph:
 
     def __post_init__(self) -> None:
         if not len(self.tails) == len(self.heads) == len(self.capacities) == len(self.costs) >= len(self.regions):
-            raise InputError("a graph needs one tail, head, capacity and cost an arc, and an arc for each region")
+            raise InputError("a graph needs one tail, head, capacity and cost per arc, and an arc for each region")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def survey_scene(probabilities: np.ndarray, superpixels: SuperpixelMap, points: 
     """Find entrances and overlaps; radius is a share of the frame's longer side."""
     if np.shape(probabilities) != (superpixels.total,):
         raise InputError(
-            f"one probability a superpixel is needed: {superpixels.total} superpixels, "
+            f"one probability per superpixel is needed: {superpixels.total} superpixels, "
             f"got shape {np.shape(probabilities)}"
         )
     entrances = find_entrances(superpixels, points, radius)

@@ -1,15 +1,18 @@
 """The cheapest flow, with as many paths as pay."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fewpoint.errors import FewpointError
+from fewpoint.io.extras import need
 from fewpoint.tracking.graph import FlowGraph
 
 # A visit costs at most 13.8, hence 1.4e7 after scaling; the solver multiplies by the number of nodes, 2e5 for
 # 60 frames of 1200 superpixels: 3e12, far below the 9.2e18 of its integers.
 COST_SCALE = 1_000_000
+EXTRA = "tracking"
 
 
 class FlowError(FewpointError):
@@ -30,11 +33,20 @@ class FlowSolution:
     n_paths: int
 
 
+def check_solver() -> None:
+    """Refuse to go on without the solver, which the core installation does not have.
+
+    Worth a call before anything is learnt: the flow is the last thing that a run computes.
+    """
+    need("ortools.graph.python.min_cost_flow", EXTRA, "tracking, as the preset paper and ksptrack do it, needs")
+
+
 def solve(graph: FlowGraph) -> FlowSolution:
     """Least-cost flow of any size from source to sink, exact up to the rounding of costs to 1e-6.
 
     A free arc from source to sink takes what does not pay, so that the optimum itself chooses the number of paths.
     """
+    check_solver()
     leaving = graph.tails == graph.source
     supply = int(graph.capacities[leaving].sum())
     if supply == 0:
@@ -47,7 +59,7 @@ def _run_solver(graph: FlowGraph, supply: int) -> np.ndarray:
     """(A,) int64 optimal flows of the graph's arcs, the free arc not among them."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
-    solver = SimpleMinCostFlow()
+    solver: Any = SimpleMinCostFlow()  # its stub names number types in the place of the shapes of NumPy's arrays
     arcs = solver.add_arcs_with_capacity_and_unit_cost(
         graph.tails, graph.heads, graph.capacities, np.rint(graph.costs * COST_SCALE).astype(np.int64)
     )

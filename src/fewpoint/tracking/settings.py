@@ -9,7 +9,7 @@ from fewpoint.errors import SettingsError
 class TrackingSettings:
     """How superpixels are linked through time.
 
-    enabled: whether a run tracks at all; read by the pipeline, not by the functions here.
+    enabled: whether a run tracks at all; read by the method, not by the functions here.
     radius: a path may start at a superpixel whose centroid is at most this share of the frame's longer side away
         from a point on its frame.
     prune: superpixels with a lower probability are never visited.

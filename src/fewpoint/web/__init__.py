@@ -10,8 +10,8 @@ sessions    projects that are open
 broadcast   telling all who watch one
 pictures    frames as images
 results     what a run found, with what was drawn in its place
-exporting   masks as files, in a process of its own
-queueing    runs, one at a time, each in a process of its own
+exporting   masks as files, in a separate process
+queueing    runs, one at a time, each in its own process
 worker      that process; jobs: what it does; orders, events: what goes in and comes out; shown: what it leaves
 faults      what a visitor did wrong
 client      the same from a script

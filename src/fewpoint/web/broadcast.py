@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from pydantic import BaseModel
 
-MOST_WAITING = 256  # messages that a slow page may lag behind before it is cut off and must come anew
+MOST_WAITING = 256  # messages that a slow page may lag behind before it is cut off and must come again
 
 
 class Broadcast:
@@ -30,7 +30,7 @@ class Broadcast:
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator["asyncio.Queue[str | None]"]:
-        """A queue of messages as text; None: too many waited, listen anew."""
+        """A queue of messages as text; None: too many waited, listen again."""
         entry = (asyncio.get_running_loop(), asyncio.Queue(MOST_WAITING))
         with self._lock:
             self._listeners.add(entry)

@@ -25,7 +25,7 @@ OVER = ("finished", "failed", "cancelled", "interrupted")
 
 
 class ServerError(FewpointError):
-    """The server refused; status: the HTTP status, 0 where it cannot be reached."""
+    """The server refused; status: the HTTP status, 0 if it cannot be reached."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class ServerError(FewpointError):
 
 
 class Client:
-    """A server that somebody has started with `fewpoint annotate`. token: where it printed one."""
+    """A server that somebody has started with `fewpoint annotate`. token: if it printed one."""
 
     def __init__(self, address: str = "http://127.0.0.1:8760", token: str | None = None, timeout_s: float = 60) -> None:
         self._address, self._timeout_s = address.rstrip("/"), timeout_s
@@ -53,7 +53,7 @@ class Client:
         return self.get("/projects")
 
     def open_input(self, path: str) -> "RemoteProject":
-        """The project of an input, named by its path below the server's root; begun where there is none."""
+        """The project of an input, named by its path below the server's root; begun if there is none."""
         return RemoteProject(self, self.post("/projects", {"input": path})["id"])
 
     def open_project(self, path: str) -> "RemoteProject":
@@ -132,7 +132,7 @@ class RemoteProject:
         return self.client.post(f"{self._path}/runs/{run}/resume")
 
     def wait(self, run: int, listener: Callable[[dict[str, Any]], None] = lambda state: None) -> dict[str, Any]:
-        """Wait until a run is over, telling the listener how it stands; ServerError where it failed."""
+        """Wait until a run is over, reporting to the listener how it stands; ServerError if it failed."""
         while True:
             state = self.run_state(run)
             listener(state)
@@ -155,7 +155,7 @@ class RemoteProject:
         return self.client.get(f"{self._path}/runs/{run}/uncertainty")
 
     def export(self, run: int, format_name: str) -> bytes:
-        """The masks in a format of `Client.formats`; a zip where that is more than one file."""
+        """The masks in a format of `Client.formats`; a zip if that is more than one file."""
         made = self.client.post(f"{self._path}/runs/{run}/exports", {"format": format_name})
         return self.client.fetch(f"{self._path}/exports/{quote(made['name'])}")
 

@@ -1,4 +1,4 @@
-"""What the process of a run tells the server."""
+"""What the process of a run reports to the server."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 
 class Progressed(BaseModel):
-    """epoch, epochs: over all objects of the run; 0 before learning begins."""
+    """epoch, epochs: over the whole run; 0 before learning begins."""
 
     kind: Literal["progress"] = "progress"
     phase: str

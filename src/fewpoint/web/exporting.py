@@ -1,4 +1,4 @@
-"""Masks as files: python -m fewpoint.web.exporting, a process of its own, so that the server goes on answering.
+"""Masks as files: python -m fewpoint.web.exporting, a separate process, so that the server goes on answering.
 
 Reads its order as JSON from standard input and prints the names of the files as JSON.
 """
@@ -13,16 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import AnySegmentation, ObjectLabel, ProbabilityMaps, Segmentation
+from fewpoint.core import ObjectLabel, ProbabilityMaps, Result
+from fewpoint.core.job import FILM
 from fewpoint.core.project import NamedObject
 from fewpoint.core.run_lengths import decode_mask
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import replace_folder, write_file_atomically
 from fewpoint.io.extras import is_installed
-from fewpoint.io.formats import FILM, Outputs
-from fewpoint.io.projects import RunRecord, read_project
-from fewpoint.io.runs import load_result
-from fewpoint.pipeline.exports import convert_run, join_results
+from fewpoint.io.formats import Outputs
+from fewpoint.io.projects import RunRecord, read_project, runs_folder
+from fewpoint.runs.exports import convert_run, join_objects
 from fewpoint.web import messages
 from fewpoint.web.faults import MissingError
 from fewpoint.web.orders import result_folder
@@ -34,7 +34,7 @@ NAME = re.compile(r"run-[0-9]+-[a-z0-9-]+")
 REFUSED = 3
 
 LABELS = {
-    "png": "PNG, one file a frame",
+    "png": "PNG, one file per frame",
     "nifti": "NIfTI (.nii.gz)",
     "nrrd": "NRRD",
     "mha": "MetaImage (.mha)",
@@ -49,12 +49,11 @@ EXTRAS = {"zarr": "zarr", "dicom-seg": "dicom", FILM: "video"}
 
 @dataclass(frozen=True)
 class ExportOrder:
-    """project: its file. version: of the project, for what was brushed. run: its folder. out: a folder to fill."""
+    """project: its file. version: of the project, for what was brushed. run: its number. out: a folder to fill."""
 
     project: str
     version: int
-    objects: tuple[int, ...]
-    run: str
+    run: int
     format: str
     probabilities: bool
     out: str
@@ -69,7 +68,7 @@ def list_formats() -> list[messages.FormatEntry]:
 
 
 def export_masks(session: Session, record: RunRecord, format_name: str, probabilities: bool) -> messages.ExportMessage:
-    """Write the masks of a run in a format, in a process of its own."""
+    """Write the masks of a run in a format, in a separate process."""
     if format_name not in LABELS:
         raise InputError(f"the format must be one of {', '.join(LABELS)}, got {format_name}")
     if not record.best:
@@ -79,8 +78,7 @@ def export_masks(session: Session, record: RunRecord, format_name: str, probabil
     order = ExportOrder(
         project=str(session.log.path),
         version=session.log.history.version,
-        objects=record.objects,
-        run=str(session.runs_folder / str(record.id)),
+        run=record.id,
         format=format_name,
         probabilities=probabilities,
         out=str(out),
@@ -106,24 +104,18 @@ def find_export(session: Session, name: str) -> Path:
 
 def write_export(order: ExportOrder) -> list[str]:
     """Write the masks as `fewpoint convert` does, of several objects as one label map; returns the files in `out`."""
-    project = read_project(order.project, order.version).project
-    kept = [each for each in project.objects if result_folder(Path(order.run), each.id).exists()]
-    if not kept:
-        raise InputError("none of the objects of this run is left in the project; undo, or run again")
+    run = result_folder(runs_folder(Path(order.project)) / str(order.run))
+    if not run.exists():
+        raise InputError(f"the masks of run {order.run} are missing or of an earlier version of fewpoint; run again")
+    targets = find_targets(order)
     outputs = Outputs.of([order.format], probabilities=order.probabilities)
     out = Path(order.out)
     out.parent.mkdir(parents=True, exist_ok=True)
 
-    runs = [result_folder(Path(order.run), target.id) for target in kept]
+    def fill(folder: Path) -> None:
+        convert_run(run, outputs, folder, lambda result: edit(result, targets))
 
-    def edit(first: Segmentation) -> AnySegmentation:
-        if len(kept) == 1:
-            return draw(first, kept[0])
-        results = [first, *map(load_result, runs[1:])]
-        drawn = tuple(draw(result, target) for result, target in zip(results, kept, strict=True))
-        return join_results(tuple(label_of(target) for target in kept), drawn)
-
-    replace_folder(out, lambda folder: convert_run(runs[0], outputs, folder, edit))
+    replace_folder(out, fill)
     files = sorted(path for path in out.rglob("*") if path.is_file())
     archive = out.with_name(out.name + ".zip")
     archive.unlink(missing_ok=True)
@@ -132,13 +124,34 @@ def write_export(order: ExportOrder) -> list[str]:
     return [path.relative_to(out).as_posix() for path in files]
 
 
-def draw(result: Segmentation, target: NamedObject) -> Segmentation:
+def find_targets(order: ExportOrder) -> tuple[NamedObject | None, ...]:
+    """The objects of a run, in its order, as the project now has them; None for one that was removed since."""
+    now = read_project(order.project, order.version)
+    before = read_project(order.project, now.runs[order.run].version).project
+    objects = {each.id: each for each in now.project.objects}
+    return tuple(objects.get(each.id) for each in sorted(before.clicked, key=lambda each: each.name))
+
+
+def edit(result: Result, targets: tuple[NamedObject | None, ...]) -> Result:
+    """The objects that are still in the project, as they are called, coloured and drawn there."""
+    kept = [(part, target) for part, target in zip(result.split(), targets, strict=True) if target is not None]
+    if not kept:
+        raise InputError("none of the objects of this run is left in the project; undo, or run again")
+    objects = tuple(replace(draw(part, target).only, label=label_of(target)) for part, target in kept)
+    if len(objects) == 1:
+        return replace(result, objects=objects, notes=())
+    objects, notes = join_objects(objects)
+    return replace(result, objects=objects, notes=notes)
+
+
+def draw(result: Result, target: NamedObject) -> Result:
     """The result with the frames that a person brushed as they were drawn, and sure of it."""
     masks, probabilities = np.array(result.masks), np.array(result.probabilities.values)
     for frame, stretches in target.brushed.items():
         masks[frame] = decode_mask(stretches, masks.shape[1:])
         probabilities[frame] = masks[frame]
-    return replace(result, masks=masks, probabilities=ProbabilityMaps(probabilities))
+    drawn = replace(result.only, masks=masks, probabilities=ProbabilityMaps(probabilities))
+    return replace(result, objects=(drawn,))
 
 
 def label_of(target: NamedObject) -> ObjectLabel:
@@ -165,7 +178,7 @@ def _missing(name: str) -> str:
 def main() -> None:
     table = json.loads(sys.stdin.read())
     try:
-        files = write_export(ExportOrder(**{**table, "objects": tuple(table["objects"])}))
+        files = write_export(ExportOrder(**table))
     except FewpointError as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         sys.exit(REFUSED)

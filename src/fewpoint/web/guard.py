@@ -36,7 +36,7 @@ HEADERS = {
 class Gate:
     """What is asked of a visitor.
 
-    host: the address that the server listens at. token: needed for every request; None on loopback, where none is.
+    host: the address that the server listens at. token: needed for every request; None on loopback, which needs none.
     largest_upload: bytes that one upload may have.
     """
 

@@ -8,13 +8,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fewpoint.core.actions import Action
-from fewpoint.io.projects import RunRecord
+from fewpoint.io.projects import RunRecord, RunState
 
 LONGEST_PATH = 4096
 
 Frame = Annotated[int, Field(ge=0)]
 Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(ge=0, le=1)]
+EntryKind = Literal["folder", "input", "project"]
+SequenceKind = Literal["volume", "video", "frames"]
 
 
 class Strict(BaseModel):
@@ -41,7 +43,7 @@ class Health(Strict):
 class FileEntry(Strict):
     name: str
     path: str
-    kind: Literal["folder", "input", "project"]
+    kind: EntryKind
     size_bytes: int
 
 
@@ -128,10 +130,10 @@ class BoundMessage(Strict):
 
 
 class RunMessage(Strict):
-    """ahead: runs that go first while this one waits. priors: the share of each frame, as it is now taken to be."""
+    """ahead: runs that go first while this one waits. priors: by object, its share of each frame as now estimated."""
 
     id: int
-    state: Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted"]
+    state: RunState
     ahead: int
     phase: str
     epoch: int
@@ -139,7 +141,7 @@ class RunMessage(Strict):
     seconds_left: float | None
     message: str
     error: str
-    priors: list[float] | None
+    priors: dict[str, list[float]] | None
     best: bool
     refined_from: int | None
     started_at: str | None
@@ -160,7 +162,7 @@ class ProjectMessage(Strict):
     height: int
     width: int
     channels: int
-    kind: Literal["volume", "video", "frames"]
+    kind: SequenceKind
     is_grey: bool
     window: WindowMessage
     spacing_mm: list[float] | None
@@ -185,7 +187,7 @@ class FrameQuery(Strict):
 
 
 class ActionRequest(Strict):
-    """base_version: refused unless the project is still at this version; left out, the action always counts."""
+    """base_version: refused unless the project is still at this version; if left out, the action always counts."""
 
     base_version: int | None = None
     action: Annotated[Action, Field(discriminator="kind")]
@@ -197,7 +199,7 @@ class ActionResult(Strict):
 
 
 class RunRequest(Strict):
-    """refine: go on from the networks of the last run instead of starting anew."""
+    """refine: go on from the networks of the last run instead of starting from scratch."""
 
     refine: bool = False
 
@@ -221,7 +223,7 @@ class MaskQuery(ObjectQuery):
 
 
 class UncertaintyMessage(Strict):
-    """How doubtful each frame's mask is, and the frame most worth a look; None where all are brushed."""
+    """How doubtful each frame's mask is, and the frame most worth a look; None if all are brushed."""
 
     frames: list[Share]
     next: int | None

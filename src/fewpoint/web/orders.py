@@ -1,43 +1,46 @@
-"""What a run of a project is told to do, and where it leaves what."""
+"""What the process of a run is to do, and where it leaves what."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ORDER_FILE = "order.json"
+from fewpoint.core.job import Job
+from fewpoint.errors import InputError
+from fewpoint.io.jobs import load_job
+
+JOB_FILE = "job.json"
+OLD_ORDER_FILE = "order.json"  # of runs from before there were jobs
 LOG_FILE = "worker.log"
 
 
 @dataclass(frozen=True)
 class Order:
-    """All that a run depends on; kept in its folder, so that it can go on later.
+    """A job of a project, the folder that belongs to the run, and the number of each object by its name."""
 
-    project: its file. version: of the project. objects: their numbers, in the order in which they are segmented.
-    input: the frames. folder: of the run. refined_from: folder of the run whose networks to go on from.
-    changes, config: of the settings, as the options --set and --config have them.
-    """
-
-    project: str
-    version: int
-    objects: tuple[int, ...]
-    input: str
+    job: Job
     folder: str
-    refined_from: str | None = None
-    device: str = "auto"
-    changes: tuple[str, ...] = ()
-    config: str | None = None
+    objects: dict[str, int]
 
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> "Order":
-        return cls(**{**table, "objects": tuple(table["objects"]), "changes": tuple(table["changes"])})
+        return cls(Job.from_table(table["job"]), table["folder"], table["objects"])
 
     def as_table(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "job": self.job.as_table()}
 
 
-def result_folder(run: Path, number: int) -> Path:
-    """The run folder of one object of a run, by the object's number."""
-    return run / f"object-{number}"
+def find_job(run: Path) -> Job:
+    """The job that a run of a project was given, to go on with it."""
+    if not (run / JOB_FILE).exists() and (run / OLD_ORDER_FILE).exists():
+        raise InputError(
+            f"run {run.name} was begun by an earlier version of fewpoint and cannot go on; start a new one"
+        )
+    return load_job(run / JOB_FILE)
+
+
+def result_folder(run: Path) -> Path:
+    """The run folder, as fewpoint segment makes it, of a run of a project."""
+    return run / "result"
 
 
 def shown_folder(run: Path, number: int) -> Path:

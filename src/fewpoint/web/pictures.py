@@ -36,7 +36,7 @@ class PictureCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Picture]) -> Picture:
-        """The picture under a key, made only where it is not kept."""
+        """The picture under a key, made only if it is not kept."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -60,15 +60,15 @@ def cut_plane(sequence: ImageSequence, axis: int, index: int) -> np.ndarray:
 
 
 def encode_frame(pixels: np.ndarray, window: IntensityWindow) -> Picture:
-    """Pixels of any type as an image: PNG, or JPEG where the frame is large."""
+    """Pixels of any type as an image: PNG, or JPEG if the frame is large."""
     shown = shade(pixels, window)
     return encode_image(Image.fromarray(shown), lossless=shown.shape[0] * shown.shape[1] <= LARGEST_LOSSLESS)
 
 
 def shade(pixels: np.ndarray, window: IntensityWindow) -> np.ndarray:
-    """(H, W, C) pixels as (H, W, 3) uint8 where there are three channels, else the first as (H, W) uint8.
+    """(H, W, C) pixels as (H, W, 3) uint8 if there are three channels, else the first as (H, W) uint8.
 
-    The same shades as those of report.tiles.render_frame, but looked up where the pixels are whole numbers, which
+    The same shades as those of report.tiles.render_frame, but looked up if the pixels are whole numbers, which
     is much faster.
     """
     is_colour = pixels.shape[-1] == 3

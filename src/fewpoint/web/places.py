@@ -16,7 +16,7 @@ from fewpoint.io.stacks import FRAME_SUFFIXES, NUMPY_SUFFIXES, READERS, natural_
 from fewpoint.io.video import SUFFIXES as VIDEO_SUFFIXES
 from fewpoint.io.zarr_images import SUFFIXES as ZARR_SUFFIXES
 from fewpoint.web.faults import MissingError
-from fewpoint.web.messages import FileEntry, FileListing
+from fewpoint.web.messages import EntryKind, FileEntry, FileListing
 
 UPLOADS_FOLDER = ".fewpoint-uploads"
 MOST_ENTRIES = 5000
@@ -81,8 +81,8 @@ class Root:
         with explaining_read_errors(folder):
             found = [self._describe(entry) for entry in _visible(folder)]
         entries = sorted(filter(None, found), key=lambda entry: (entry.kind != "folder", natural_order(entry.name)))
-        parent = None if folder == self.path else self.name(folder.parent)
-        return FileListing(path=_dot(self.name(folder)), parent=_dot(parent), entries=entries[:MOST_ENTRIES])
+        parent = None if folder == self.path else _dot(self.name(folder.parent))
+        return FileListing(path=_dot(self.name(folder)), parent=parent, entries=entries[:MOST_ENTRIES])
 
     def _describe(self, entry: Path) -> FileEntry | None:
         if not self.holds(entry) or entry.name.endswith(RUNS_SUFFIX):
@@ -140,7 +140,7 @@ def check_links(folder: Path, root: Root, *, deep: bool = True) -> None:
             raise InputError(f"{folder.name} must hold at most {MOST_LINKS_CHECKED} files; open a folder inside it")
 
 
-def classify(path: Path) -> str | None:
+def classify(path: Path) -> EntryKind | None:
     """Folder, input or project by its name; None for what cannot be opened.
 
     A folder that holds frames or a series is an input, one that also holds other folders can be entered as well.
@@ -174,12 +174,12 @@ def _is_ours(name: str) -> bool:
     return name.startswith(".") or name.endswith(RUNS_SUFFIX)
 
 
-def _dot(name: str | None) -> str | None:
+def _dot(name: str) -> str:
     return "" if name == "." else name
 
 
 def _check_header(path: Path) -> None:
-    """Refuse a header that names its data by anything but a file beside it."""
+    """Refuse a header that names its data by anything but a file next to it."""
     with explaining_read_errors(path), open(path, "rb") as stream:
         text = stream.read(HEADER_BYTES).decode("latin-1")
     statement = re.search(

@@ -1,4 +1,4 @@
-"""Runs wait for the device, one goes at a time, each in a process of its own."""
+"""Runs wait for the device, one goes at a time, each in its own process."""
 
 import json
 import os
@@ -13,13 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fewpoint.core.job import Job
 from fewpoint.core.project import Project
+from fewpoint.core.source import Reading
 from fewpoint.errors import FewpointError, InputError
-from fewpoint.io.atomic import explaining_write_errors, read_json, write_json
-from fewpoint.io.projects import RunRecord
+from fewpoint.io.atomic import explaining_write_errors
+from fewpoint.io.jobs import honour_project, write_job
+from fewpoint.io.projects import RunRecord, read_project
+from fewpoint.pipeline.model import MODEL_FILE
 from fewpoint.web import messages
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent, read_event
-from fewpoint.web.orders import LOG_FILE, ORDER_FILE, Order, shown_folder
+from fewpoint.web.orders import JOB_FILE, LOG_FILE, Order, find_job, result_folder, shown_folder
 from fewpoint.web.sessions import Session
 from fewpoint.web.shown import MASKS
 
@@ -37,7 +41,7 @@ class Entry:
     order: Order
     record: RunRecord
     shown: messages.RunMessage
-    process: subprocess.Popen | None = None
+    process: subprocess.Popen[str] | None = None
     began: float = 0.0
     stopped: bool = False
     ended: Ended | None = None
@@ -45,6 +49,11 @@ class Entry:
     @property
     def folder(self) -> Path:
         return Path(self.order.folder)
+
+    def name_of(self, number: int) -> str:
+        """What an object of the run is called now."""
+        names = {each.id: each.name for each in self.session.project.objects}
+        return names.get(number, f"removed object {number}")
 
     def update(self, record: RunRecord | None = None, **shown: Any) -> None:
         """Show the run as it now stands; a new record is written down too."""
@@ -62,13 +71,14 @@ class Entry:
 
 
 class RunQueue:
-    """All runs that wait or go. device, changes, config: given to every run, as `segment` has them.
+    """All runs that wait or go. job: what every run is given: the device, changes of settings, outputs.
 
     Whoever holds both locks has taken the queue's first, then the session's.
     """
 
-    def __init__(self, device: str, changes: tuple[str, ...] = (), config: str | None = None) -> None:
-        self._device, self._changes, self._config = device, changes, config
+    def __init__(self, job: Job) -> None:
+        # The page shows all that a report would, and a person waits for it.
+        self._job = replace(job, outputs=replace(job.outputs, report=False))
         self._waiting: list[Entry] = []
         self._current: Entry | None = None
         self._closed = False
@@ -99,20 +109,18 @@ class RunQueue:
             check_ready(project)
             number = max(session.log.runs, default=0) + 1
             basis = find_basis(session) if refine else None
-            objects = tuple(each.id for each in project.clicked)
-            order = Order(
-                project=str(session.log.path),
-                version=version,
-                objects=objects,
-                input=session.sequence.source.path,
-                folder=str(session.runs_folder / str(number)),
-                refined_from=None if basis is None else str(session.runs_folder / str(basis)),
-                device=self._device,
-                changes=self._changes,
-                config=self._config,
+            if basis is not None:
+                _refuse_renamed(session, session.find_run(basis))
+            objects = {each.name: each.id for each in project.clicked}
+            job = honour_project(
+                replace(self._job, name=f"run {number}", refine=_find_refined(session, basis)),
+                project,
+                session.source.path,
             )
-            _write_order(order)
-            return self._enter(session, order, RunRecord(number, version, objects, refined_from=basis))
+            order = Order(job, str(session.runs_folder / str(number)), objects)
+            _write_job(order)
+            record = RunRecord(number, version, tuple(objects.values()), refined_from=basis)
+            return self._enter(session, order, record)
 
     def resume(self, session: Session, number: int) -> messages.RunMessage:
         """Go on with a run that was interrupted, or that failed."""
@@ -121,22 +129,22 @@ class RunQueue:
             if record.state not in ("interrupted", "failed"):
                 raise InputError(f"run {number} is {record.state}; only one that was interrupted or failed can go on")
             folder = session.runs_folder / str(number)
-            try:
-                order = Order.from_table(read_json(folder / ORDER_FILE))
-            except (KeyError, TypeError):
-                raise InputError(f"run {number} does not say what it was to do; start a new one") from None
-            # The folder may have been moved since, and what it names is taken from the open project alone.
-            basis = None if record.refined_from is None else str(session.runs_folder / str(record.refined_from))
-            order = replace(
-                order,
-                project=str(session.log.path),
-                input=session.sequence.source.path,
-                folder=str(folder),
-                refined_from=basis,
-                device=self._device,
-                config=self._config,
-            )
+            objects = _name_objects(session, record)
+            order = Order(self._take_up(session, record, find_job(folder), objects), str(folder), objects)
             return self._enter(session, order, replace(record, state="waiting", message="", error=""))
+
+    def _take_up(self, session: Session, record: RunRecord, job: Job, objects: dict[str, int]) -> Job:
+        """A job from a folder that may have been moved since: all that it reads is taken from the open project."""
+        if isinstance(job.points, str) or set(job.points.objects) != set(objects):
+            raise InputError(f"run {record.id} does not say what it was to do; start a new one")
+        return replace(
+            job,
+            input=session.source.path,
+            reading=Reading(),
+            refine=_find_refined(session, record.refined_from),
+            warm_start=None,
+            device=self._job.device,
+        )
 
     def cancel(self, session: Session, number: int) -> messages.RunMessage:
         """Stop a run; what it has found so far is its result."""
@@ -183,7 +191,7 @@ class RunQueue:
                 self._show_places()
 
     def _run(self, entry: Entry) -> None:
-        """Start the process, pass on what it tells, and write down how it ended."""
+        """Start the process, pass on what it reports, and write down how it ended."""
         began_at = entry.record.started_at or datetime.now(UTC).isoformat(timespec="seconds")
         entry.began = time.monotonic() - entry.record.seconds
         entry.update(replace(entry.record, state="running", started_at=began_at), ahead=0, message="", phase="starting")
@@ -191,34 +199,32 @@ class RunQueue:
             if self._closed:
                 _interrupt(entry)
                 return
-            entry.process = _start_process(entry.folder / LOG_FILE)
+            process = entry.process = _start_process(entry.folder / LOG_FILE)
         with suppress(BrokenPipeError):
-            entry.process.stdin.write(json.dumps(entry.order.as_table()) + "\n")
-            entry.process.stdin.flush()
+            _send(process, json.dumps(entry.order.as_table()))
         if entry.stopped:
             self._stop(entry)
-        for line in entry.process.stdout:
+        for line in process.stdout or ():
             _take(entry, read_event(line))
-        code = entry.process.wait()
-        with suppress(BrokenPipeError):
-            entry.process.stdin.close()
-        entry.process.stdout.close()
+        code = process.wait()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            with suppress(BrokenPipeError):
+                pipe.close()
         self._conclude(entry, code)
 
     def _stop(self, entry: Entry) -> None:
-        """Ask the process to stop, and end it where it does not; called again it does no harm."""
+        """Ask the process to stop, and end it if it does not; calling it again does no harm."""
         entry.stopped = True
         entry.update(message="stopping; what was found so far is kept")
         if entry.process is not None:
             with suppress(BrokenPipeError, ValueError, OSError):
-                entry.process.stdin.write("stop\n")
-                entry.process.stdin.flush()
+                _send(entry.process, "stop")
             timer = threading.Timer(STOP_SECONDS, entry.process.kill)
             timer.daemon = True
             timer.start()
 
     def _conclude(self, entry: Entry, code: int) -> None:
-        best = any((shown_folder(entry.folder, number) / MASKS).exists() for number in entry.order.objects)
+        best = any((shown_folder(entry.folder, number) / MASKS).exists() for number in entry.order.objects.values())
         record = replace(entry.record, seconds=time.monotonic() - entry.began, best=best, message="")
         ended = entry.ended
         if ended is None and self._closed:
@@ -241,24 +247,28 @@ class RunQueue:
 
 
 def check_ready(project: Project) -> None:
-    """Raise InputError where there is nothing to segment."""
+    """Raise InputError if there is nothing to segment."""
     if not project.clicked:
         raise InputError("no object has a point yet; click on one at least once, then run")
     for target in project.clicked:
         project.bound_of(target.name)
-        target.to_points()
+    project.to_points()
 
 
 def find_basis(session: Session) -> int:
     """The last run that came to its end, whose networks are there."""
-    finished = [record.id for record in session.log.runs.values() if record.state == "finished"]
+    finished = [
+        record.id
+        for record in session.log.runs.values()
+        if record.state == "finished" and (result_folder(session.runs_folder / str(record.id)) / MODEL_FILE).exists()
+    ]
     if not finished:
         raise InputError("there is no finished run to refine yet; run once first")
     return max(finished)
 
 
 def explain_death(code: int, folder: Path) -> str:
-    """Why a process ended without a word of its own, from its exit code and the last line that it left."""
+    """Why a process ended silently, from its exit code and the last line that it left."""
     if code < 0:
         name = signal.Signals(-code).name
         hint = "; the machine may have run out of memory" if name == "SIGKILL" else ""
@@ -271,7 +281,7 @@ def explain_death(code: int, folder: Path) -> str:
     return f"the training ended early: {last[:500]}"
 
 
-def _start_process(log: Path) -> subprocess.Popen:
+def _start_process(log: Path) -> subprocess.Popen[str]:
     with explaining_write_errors(log), open(log, "wb") as errors:
         return subprocess.Popen(
             COMMAND,
@@ -285,12 +295,18 @@ def _start_process(log: Path) -> subprocess.Popen:
         )
 
 
+def _send(process: subprocess.Popen[str], line: str) -> None:
+    if process.stdin is not None:
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+
+
 def _take(entry: Entry, event: WorkerEvent) -> None:
     if isinstance(event, Progressed):
         shown = event.model_dump(exclude={"kind"})
         entry.update(**shown)
     elif isinstance(event, PriorsSeen):
-        entry.update(priors=event.priors)
+        entry.update(priors={**(entry.shown.priors or {}), entry.name_of(event.object): event.priors})
     elif isinstance(event, Previewed):
         entry.session.broadcast.tell(messages.PreviewEvent(run=entry.record.id))
     elif isinstance(event, Noted):
@@ -300,15 +316,15 @@ def _take(entry: Entry, event: WorkerEvent) -> None:
 
 
 def _fail(entry: Entry, error: Exception) -> None:
-    """End a run that the server itself cannot go on with, as where the disk is full; told even if not written down."""
+    """End a run that the server itself cannot go on with, such as on a full disk; reported even if not written down."""
     if entry.process is not None:
         entry.process.kill()
         entry.process.wait()
-    told = " ".join(f"the run could not go on: {error}".split())[:500]
+    reason = " ".join(f"the run could not go on: {error}".split())[:500]
     try:
-        entry.update(replace(entry.record, state="failed", error=told), seconds_left=None)
+        entry.update(replace(entry.record, state="failed", error=reason), seconds_left=None)
     except (FewpointError, ValueError):
-        entry.update(state="failed", error=told, seconds_left=None)
+        entry.update(state="failed", error=reason, seconds_left=None)
 
 
 def _interrupt(entry: Entry) -> None:
@@ -316,11 +332,33 @@ def _interrupt(entry: Entry) -> None:
         entry.update(replace(entry.record, state="interrupted", message="the server was stopped during this run"))
 
 
-def _write_order(order: Order) -> None:
+def _name_objects(session: Session, record: RunRecord) -> dict[str, int]:
+    """The numbers of the objects of a run by the names that they had in it."""
+    before = read_project(session.log.path, record.version).project
+    return {each.name: each.id for each in before.clicked}
+
+
+def _refuse_renamed(session: Session, record: RunRecord) -> None:
+    """Raise InputError if one of several objects has another name than in the run, which knows them by their names."""
+    then = {number: name for name, number in _name_objects(session, record).items()}
+    clicked = session.project.clicked
+    for each in clicked if len(then) > 1 or len(clicked) > 1 else ():
+        if then.get(each.id, each.name) != each.name:
+            raise InputError(
+                f"{each.name} was called {then[each.id]} in run {record.id}, which cannot be refined for that; "
+                "start a new run, or give it its name back"
+            )
+
+
+def _find_refined(session: Session, basis: int | None) -> str | None:
+    return None if basis is None else str(result_folder(session.runs_folder / str(basis)))
+
+
+def _write_job(order: Order) -> None:
     folder = Path(order.folder)
     with explaining_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / ORDER_FILE, order.as_table())
+    write_job(order.job, folder / JOB_FILE)
 
 
 def _word_place(ahead: int) -> str:

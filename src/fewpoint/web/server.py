@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocketDisconnect
 
 from fewpoint import __version__
+from fewpoint.core.job import Job
 from fewpoint.errors import FewpointError
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
@@ -35,7 +36,8 @@ from fewpoint.web.uploads import MOST_FILES, store_files
 
 STATIC = Path(__file__).parent / "static"
 FOREVER = "private, max-age=31536000, immutable"
-ERRORS = {status: {"model": messages.ErrorMessage} for status in (400, 401, 403, 404, 409, 413, 422, 507)}
+Responses = dict[int | str, dict[str, Any]]
+ERRORS: Responses = {status: {"model": messages.ErrorMessage} for status in (400, 401, 403, 404, 409, 413, 422, 507)}
 
 UPLOAD_SCHEMA = {
     "requestBody": {
@@ -51,20 +53,18 @@ UPLOAD_SCHEMA = {
         },
     }
 }
-PNG = {200: {"content": {"image/png": {}}}}
+PNG: Responses = {200: {"content": {"image/png": {}}}}
 
 router = APIRouter(prefix="/api", responses=ERRORS)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How the server is set up. opened: the project given on the command line."""
+    """How the server is set up. job: what every run is given. opened: the project given on the command line."""
 
     root: Root
     gate: Gate = Gate()
-    device: str = "auto"
-    changes: tuple[str, ...] = ()
-    config: str | None = None
+    job: Job = Job()
     store: Path | None = None
     opened: str | None = None
 
@@ -79,7 +79,7 @@ class State:
 
 def create_app(options: Options) -> FastAPI:
     """The server as an ASGI application."""
-    queue = RunQueue(options.device, options.changes, options.config)
+    queue = RunQueue(options.job)
     state = State(options, Workspace(options.root, options.store), queue)
 
     @asynccontextmanager
@@ -101,9 +101,9 @@ def create_app(options: Options) -> FastAPI:
     app.include_router(router)
     app.add_api_route("/", show_page, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC, check_dir=False))
-    app.add_exception_handler(FewpointError, _explain)
-    app.add_exception_handler(RequestValidationError, _explain_request)
-    app.add_exception_handler(HTTPException, _explain_http)
+    app.exception_handler(FewpointError)(_explain)
+    app.exception_handler(RequestValidationError)(_explain_request)
+    app.exception_handler(HTTPException)(_explain_http)
     app.add_middleware(Guard, gate=options.gate)
     return app
 
@@ -165,7 +165,7 @@ def open_project(request: messages.OpenRequest, state: TheState) -> messages.Pro
     root, workspace = state.options.root, state.workspace
     if request.project is not None:
         return workspace.open_project(root.resolve(request.project)).describe()
-    return workspace.open_input(root.resolve(request.input)).describe()
+    return workspace.open_input(root.resolve(request.input or "")).describe()
 
 
 @router.get("/projects/{project}")
@@ -224,18 +224,18 @@ def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
     return state.queue.resume(session, run)
 
 
-@router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG)
+@router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
 def show_mask(
     session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
-) -> messages.MaskMessage:
+) -> messages.MaskMessage | Response:
     """The mask of a frame; a brushed frame is as it was drawn."""
     return _answer_mask(find_mask(session, run, session.project.find(view.object), frame, MASKS), frame, view)
 
 
-@router.get("/projects/{project}/runs/{run}/preview/{frame}", responses=PNG)
+@router.get("/projects/{project}/runs/{run}/preview/{frame}", responses=PNG, response_model=messages.MaskMessage)
 def show_preview(
     session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
-) -> messages.MaskMessage:
+) -> messages.MaskMessage | Response:
     """The mask of a frame as the training last saw it."""
     return _answer_mask(find_mask(session, run, session.project.find(view.object), frame, PREVIEW), frame, view)
 
@@ -330,15 +330,15 @@ def _attach(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-async def _explain(request: Request, error: Exception) -> JSONResponse:
+async def _explain(request: Request, error: FewpointError) -> JSONResponse:
     return JSONResponse({"detail": " ".join(str(error).split())}, status_of(error))
 
 
-async def _explain_request(request: Request, error: Exception) -> JSONResponse:
+async def _explain_request(request: Request, error: RequestValidationError) -> JSONResponse:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:])
     return JSONResponse({"detail": f"{place}: {first['msg']}".lstrip(": ")}, 422)
 
 
-async def _explain_http(request: Request, error: Exception) -> JSONResponse:
+async def _explain_http(request: Request, error: HTTPException) -> JSONResponse:
     return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=error.headers)

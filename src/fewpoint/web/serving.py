@@ -19,7 +19,7 @@ from fewpoint.web.server import Options, State, create_app
 
 
 def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; the project given is opened first, so that what is wrong with it is told at once."""
+    """Serve until Ctrl-C; the project given is opened first, so that what is wrong with it is known at once."""
     listener = _listen(options.gate.host, port)
     app = create_app(options)
     state = app.state.fewpoint
@@ -39,7 +39,7 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
             )
         if open_page:
             threading.Timer(1.0, webbrowser.open, [address]).start()
-        threading.Thread(target=_find_device, args=(state, options.device), daemon=True).start()
+        threading.Thread(target=_find_device, args=(state, options.job.device), daemon=True).start()
         uvicorn.Server(configure(app)).run(sockets=[listener])
     finally:
         state.workspace.close()
@@ -54,7 +54,7 @@ def configure(app: FastAPI) -> uvicorn.Config:
 
 
 def _find_device(state: State, device: str) -> None:
-    """Ask torch, in a process of its own, what runs will compute on; the page shows it."""
+    """Ask torch, in a separate process, what runs will compute on; the page shows it."""
     code = (
         "import sys; from fewpoint.learning.devices import choose_device, describe_device; "
         "print(describe_device(choose_device(sys.argv[1])))"
@@ -72,7 +72,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(family[4])
-        listener.listen()  # before the address is told, so that whoever is quick waits and is not refused
+        listener.listen()  # before the address is shown, so that whoever is quick waits and is not refused
     except OSError as error:
         listener.close()
         raise OutputError(f"cannot listen at {host}, port {port}: {error.strerror}; give another --port") from error

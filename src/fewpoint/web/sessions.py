@@ -12,6 +12,7 @@ import numpy as np
 from fewpoint.core import ImageSequence
 from fewpoint.core.actions import Action
 from fewpoint.core.project import NamedObject, Project
+from fewpoint.core.source import Source
 from fewpoint.errors import InputError, OutputError
 from fewpoint.io.images import read_sequence
 from fewpoint.io.projects import SUFFIX, ProjectLog, RunRecord, interrupt_runs, read_project, runs_folder
@@ -40,6 +41,13 @@ class Session:
     @property
     def project(self) -> Project:
         return self.log.project
+
+    @property
+    def source(self) -> Source:
+        """The file or folder of the frames."""
+        if self.sequence.source is None:
+            raise InputError("a project needs frames that were read from a file, these were not; save them first")
+        return self.sequence.source
 
     @property
     def runs_folder(self) -> Path:
@@ -91,9 +99,9 @@ class Session:
             return messages.ProjectMessage(
                 id=self.id,
                 name=self.log.path.name.removesuffix(SUFFIX),
-                input=self._root.name(Path(sequence.source.path)),
+                input=self._root.name(Path(self.source.path)),
                 path=str(self.log.path),
-                notes=[*sequence.source.notes, *self.notes],
+                notes=[*self.source.notes, *self.notes],
                 frames=frames,
                 height=height,
                 width=width,
@@ -130,7 +138,7 @@ class Session:
     @cached_property
     def frames_key(self) -> str:
         """Changes when the input does."""
-        path = Path(self.sequence.source.path)
+        path = Path(self.source.path)
         stat = path.stat()
         facts = (str(path), stat.st_size, stat.st_mtime_ns, self.sequence.shape)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
@@ -152,16 +160,16 @@ class Session:
 
 @dataclass(frozen=True)
 class Store:
-    """Where projects are kept: beside their input, or where that cannot be written, in a folder of the user's."""
+    """Where projects are kept: next to their input or, if that cannot be written to, in a folder of the user's."""
 
     root: Root
     fallback: Path
 
     def place(self, input_path: Path) -> tuple[Path, tuple[str, ...]]:
         """The project file of an input, and what the user should know about its place."""
-        beside = input_path.with_name(input_path.name + SUFFIX)
-        if self.root.holds(beside) and (beside.exists() or os.access(beside.parent, os.W_OK)):
-            return beside, ()
+        path = input_path.with_name(input_path.name + SUFFIX)
+        if self.root.holds(path) and (path.exists() or os.access(path.parent, os.W_OK)):
+            return path, ()
         digest = hashlib.sha256(str(input_path).encode()).hexdigest()[:8]
         elsewhere = self.fallback / f"{input_path.name}-{digest}{SUFFIX}"
         note = f"the folder of the input cannot be written, so that the project is kept in {elsewhere}"
@@ -169,7 +177,7 @@ class Store:
 
 
 def default_store_folder() -> Path:
-    """The user's own folder for what cannot lie beside its input."""
+    """The user's own folder for what cannot lie next to its input."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "fewpoint" / "projects"
 
@@ -185,7 +193,7 @@ class Workspace:
         self._lock = threading.RLock()
 
     def open_input(self, path: Path) -> Session:
-        """The project of an input, begun where there is none."""
+        """The project of an input, begun if there is none."""
         place, notes = self.store.place(path)
         with self._lock:
             opened = self._sessions.get(project_id(place))
@@ -288,11 +296,12 @@ def _changed_at(path: Path) -> str:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
 
 
-def _kind_of(sequence: ImageSequence) -> str:
-    geometry = sequence.geometry
+def _kind_of(sequence: ImageSequence) -> messages.SequenceKind:
+    geometry, source = sequence.geometry, sequence.source
     if geometry is not None and not geometry.over_time:
         return "volume"
-    return "video" if geometry is not None or sequence.source.format == VIDEO else "frames"
+    is_video = source is not None and source.format == VIDEO
+    return "video" if geometry is not None or is_video else "frames"
 
 
 def _spacing_of(sequence: ImageSequence) -> list[float] | None:
@@ -313,10 +322,11 @@ def _describe_object(target: NamedObject, project: Project) -> messages.ObjectMe
 
 
 def _describe_bound(project: Project) -> messages.BoundMessage:
-    boxed = next((each for each in project.objects if each.box is not None), None)
+    boxed = next(((each.name, each.box) for each in project.objects if each.box is not None), None)
     if boxed is not None:
-        bound = boxed.box.bound(project.size)
-        return messages.BoundMessage(fraction=bound.fraction, origin=f"box round {boxed.name} where it is largest")
+        name, box = boxed
+        bound = box.bound(project.size)
+        return messages.BoundMessage(fraction=bound.fraction, origin=f"box round {name} where it is largest")
     if project.fraction is not None:
         return messages.BoundMessage(fraction=project.fraction, origin="given")
     return messages.BoundMessage(fraction=None, origin="estimated from the clicks")

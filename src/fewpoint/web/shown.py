@@ -1,6 +1,6 @@
 """What the page shows of a run, in files of which one frame can be read at a time.
 
-masks.npy           (T, H, W / 8) uint8, a bit a pixel
+masks.npy           (T, H, W / 8) uint8, one bit per pixel
 probabilities.npy   (T, H, W) uint8, 255 where the object is certain
 uncertainty.json    how doubtful each frame is
 preview.npy         the masks as they are in the middle of training, like masks.npy
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewpoint.core import Segmentation
+from fewpoint.core import Result
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.io.atomic import read_json, save_array, write_atomically, write_json
 from fewpoint.report.uncertainty import rank_frames
 
 if TYPE_CHECKING:
-    from fewpoint.pipeline.early import LastLook  # would bring torch into the server
+    from fewpoint.runs.partial import ObjectLook  # would bring torch into the server
 
 MASKS, PROBABILITIES, UNCERTAINTY, PREVIEW = "masks.npy", "probabilities.npy", "uncertainty.json", "preview.npy"
 
 
-def write_shown(result: Segmentation, folder: Path) -> None:
+def write_shown(result: Result, folder: Path) -> None:
     """Write all that the page shows of a result."""
     folder.mkdir(parents=True, exist_ok=True)
     shades = (np.round(frame.astype(np.float32) * 255) for frame in walk(result.probabilities.values))
@@ -34,7 +34,7 @@ def write_shown(result: Segmentation, folder: Path) -> None:
     write_atomically(folder / MASKS, lambda file: np.save(file, packed))
 
 
-def write_preview(look: "LastLook", folder: Path) -> None:
+def write_preview(look: "ObjectLook", folder: Path) -> None:
     """Write the masks as the network now sees them."""
     folder.mkdir(parents=True, exist_ok=True)
     frames = range(len(look.superpixels.labels))
@@ -43,7 +43,7 @@ def write_preview(look: "LastLook", folder: Path) -> None:
 
 
 def read_mask(path: Path, frame: int, size: tuple[int, int]) -> np.ndarray | None:
-    """(H, W) bool of one frame; None where the file is not there yet."""
+    """(H, W) bool of one frame; None if the file is not there yet."""
     packed = _map(path)
     return None if packed is None else np.unpackbits(packed[frame], axis=-1, count=size[1]).astype(bool)
 

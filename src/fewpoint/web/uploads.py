@@ -1,4 +1,4 @@
-"""Files that a visitor sends, each lot in a new folder of its own."""
+"""Files that a visitor sends, each lot in a new folder."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 """The process of one run: python -m fewpoint.web.worker
 
-Reads its order as a line of JSON from standard input, and says on standard output how far it is, a line of JSON an
+Reads its order as a line of JSON from standard input, and says on standard output how far it is, one line of JSON per
 event. A line `stop` ends the run after the present step and keeps what there is. When standard input ends, the server
 is gone, and so is this process; the run can go on later.
 """
@@ -17,18 +17,17 @@ from typing import TextIO
 from fewpoint.core import (
     EpochFinished,
     EpochPredicted,
-    Listener,
     Message,
     StageFinished,
     StageStarted,
     StepsTaken,
 )
 from fewpoint.core.progress import Event, StageProgress
-from fewpoint.core.project import NamedObject
 from fewpoint.errors import FewpointError
-from fewpoint.pipeline.early import LastLook
+from fewpoint.runs.jobs import StoppedError
+from fewpoint.runs.partial import LastLook
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent
-from fewpoint.web.jobs import StoppedError, run_order
+from fewpoint.web.jobs import run_order
 from fewpoint.web.orders import Order, shown_folder
 from fewpoint.web.shown import write_preview
 
@@ -65,29 +64,25 @@ class Teller:
 
 
 class Course:
-    """How far all objects of a run are, told as one course of epochs; stops it where the user wants to."""
+    """A listener that reports how far a run is, and stops it if the user wants to."""
 
-    def __init__(self, order: Order, teller: Teller, stop: threading.Event) -> None:
-        self._order, self._teller, self._stop = order, teller, stop
-        self._number, self._before, self._epochs, self._done = -1, 0, 0, 0.0
+    def __init__(self, order: Order, teller: Teller, stop: threading.Event, look: LastLook) -> None:
+        self._order, self._teller, self._stop, self._look = order, teller, stop, look
+        self._epochs, self._done = 0, 0.0
         self._first: float | None = None
         self._stage, self._phase, self._began = "", "", time.monotonic()
-        self._preview_due = 0.0
+        self._preview_due, self._unseen = 0.0, False
 
-    def listen(self, target: NamedObject, look: LastLook) -> Listener:
-        """The listener of the next object's run."""
-        self._number, self._before, self._done = self._number + 1, self._before + self._epochs, 0.0
-
-        def tell(event: Event) -> None:
-            self._tell(event)
-            if isinstance(event, EpochPredicted):
-                self._teller.say(PriorsSeen(object=target.id, priors=event.priors.tolist()))
-                self._draw_preview(target, look)
-            stoppable = self._stage in STOPPABLE and isinstance(event, StageProgress | StepsTaken | EpochFinished)
-            if stoppable and self._stop.is_set():
-                raise StoppedError
-
-        return tell
+    def __call__(self, event: Event) -> None:
+        self._tell(event)
+        if isinstance(event, EpochPredicted):
+            self._teller.say(PriorsSeen(object=self._order.objects[event.object], priors=event.priors.tolist()))
+            self._unseen = True
+        elif isinstance(event, EpochFinished) and self._unseen:  # all objects have been looked at by now
+            self._draw_previews()
+        stoppable = self._stage in STOPPABLE and isinstance(event, StageProgress | StepsTaken | EpochFinished)
+        if stoppable and self._stop.is_set():
+            raise StoppedError
 
     def _tell(self, event: Event) -> None:
         if isinstance(event, StageStarted):
@@ -105,12 +100,8 @@ class Course:
             self._teller.say(Noted(text=event.text, warning=event.warning))
 
     def _progress(self) -> Progressed:
-        count = len(self._order.objects)
-        of_several = f"object {self._number + 1} of {count}: " if count > 1 else ""
-        # Those that are still to come are taken to be as long as the present one.
-        done, total = self._before + self._done, self._before + (count - self._number) * self._epochs
-        left = self._estimate(done, total) if self._stage == "learning" else None
-        return Progressed(phase=of_several + self._phase, epoch=int(done), epochs=total, seconds_left=left)
+        left = self._estimate(self._done, self._epochs) if self._stage == "learning" else None
+        return Progressed(phase=self._phase, epoch=int(self._done), epochs=self._epochs, seconds_left=left)
 
     def _estimate(self, done: float, total: int) -> float | None:
         """Seconds left at the pace since the first news of this start; None before there is a pace."""
@@ -120,11 +111,13 @@ class Course:
         advanced = done - self._first
         return None if advanced < 0.5 or not total else (now - self._began) / advanced * (total - done)
 
-    def _draw_preview(self, target: NamedObject, look: LastLook) -> None:
+    def _draw_previews(self) -> None:
         started = time.monotonic()
-        if started < self._preview_due or not look.saw_something:
+        if started < self._preview_due or not self._look.saw_something:
             return
-        write_preview(look, shown_folder(Path(self._order.folder), target.id))
+        for name, seen in self._look.objects.items():
+            write_preview(seen, shown_folder(Path(self._order.folder), self._order.objects[name]))
+        self._unseen = False
         taken = time.monotonic() - started
         self._preview_due = time.monotonic() + max(SECONDS_BETWEEN_PREVIEWS, taken / PREVIEW_SHARE)
         self._teller.say(Previewed())
@@ -132,8 +125,9 @@ class Course:
 
 def work(order: Order, teller: Teller, stop: threading.Event) -> None:
     """Run an order, and say how it ended."""
+    look = LastLook()
     try:
-        stopped = run_order(order, Course(order, teller, stop).listen)
+        stopped = run_order(order, Course(order, teller, stop, look), look)
     except FewpointError as error:
         teller.say(Ended(state="failed", error=" ".join(str(error).split())))
     except Exception as error:

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from fewpoint.evaluation.phantom import Phantom, make_phantom
-from synthetic import TINY, save_frames, save_settings
+from synthetic import save_frames, save_settings
+from tiny_runs import TINY
 
 SCREEN = {"width": 1280, "height": 720}
 PATIENCE_MS = 120_000
@@ -168,7 +169,7 @@ def chromium():
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if executable is None:
         pytest.skip("there is no Chromium on this machine; apt-get install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; pip install '.[test]'")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser

@@ -28,7 +28,7 @@ def test_every_module_of_the_page_passes_the_strict_type_check():
     elif shutil.which("npx"):
         checker = ["npx", "--yes", "--package", TYPESCRIPT, "tsc"]
     else:
-        pytest.skip("there is neither tsc nor npx on this machine")
+        pytest.skip("there is neither tsc nor npx on this machine; apt-get install nodejs npm")
     command = [*checker, "--project", str(HERE / "tsconfig.json")]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -154,7 +154,7 @@ async function filesOf(entry) {
   const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
   /** @type {FileSystemEntry[]} */
   const inside = [];
-  // A folder tells its entries in portions, and ends with an empty one.
+  // A folder lists its entries in portions, and ends with an empty one.
   for (;;) {
     /** @type {FileSystemEntry[]} */
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));

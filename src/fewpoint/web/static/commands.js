@@ -1,4 +1,4 @@
-/** What can a person tell the page to do, and by which key? Buttons, keys and the help all come from this list. */
+/** What can a person make the page do, and by which key? Buttons, keys and the help all come from this list. */
 
 import { tell } from "./notices.js";
 import { act } from "./session.js";
@@ -102,14 +102,14 @@ export function makeCommands({ stage, startRun, dialogs }) {
   const shift = (right, down) => () => stage.look(pan(stage.view, right * PAN_STEP, down * PAN_STEP));
   return {
     next: simple("Next frame", ["→", "."], () => goTo(get().frame + 1)),
-    previous: simple("Frame before", ["←", ","], () => goTo(get().frame - 1)),
-    jump: simple(`${JUMP} frames on`, ["Shift+→", "Page Down"], () => goTo(get().frame + JUMP)),
+    previous: simple("Previous frame", ["←", ","], () => goTo(get().frame - 1)),
+    jump: simple(`${JUMP} frames forward`, ["Shift+→", "Page Down"], () => goTo(get().frame + JUMP)),
     jumpBack: simple(`${JUMP} frames back`, ["Shift+←", "Page Up"], () => goTo(get().frame - JUMP)),
     first: simple("First frame", ["Home"], () => goTo(0)),
     last: simple("Last frame", ["End"], () => goTo(openProject().frames - 1)),
-    play: { ...simple("Play or stop", ["Space"], () => set({ playing: !get().playing })), on: () => get().playing },
+    play: { ...simple("Play or pause", ["Space"], () => set({ playing: !get().playing })), on: () => get().playing },
     nextMarked: simple("Next frame with a mark", ["K"], () => goToMarked(1)),
-    previousMarked: simple("Frame with a mark before", ["J"], () => goToMarked(-1)),
+    previousMarked: simple("Previous frame with a mark", ["J"], () => goToMarked(-1)),
     zoomIn: simple("Zoom in", ["+", "="], () => stage.zoom(ZOOM_STEP)),
     zoomOut: simple("Zoom out", ["-"], () => stage.zoom(1 / ZOOM_STEP)),
     fit: simple("Whole image", ["0"], () => stage.fit()),
@@ -121,7 +121,7 @@ export function makeCommands({ stage, startRun, dialogs }) {
     darker: simple("Darker", ["Shift+D"], () => changeWindow(WINDOW_STEP, 0)),
     moreContrast: simple("More contrast", ["Shift+C"], () => changeWindow(0, -WINDOW_STEP)),
     lessContrast: simple("Less contrast", ["Shift+V"], () => changeWindow(0, WINDOW_STEP)),
-    resetWindow: simple("Brightness as at first", ["Shift+W"], resetWindow),
+    resetWindow: simple("Reset brightness and contrast", ["Shift+W"], resetWindow),
     planes: {
       ...toggle("showPlanes", "The other two planes of a volume", "Look", "V"),
       can: () => get().project?.kind === "volume",
@@ -166,7 +166,7 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => isOpen() && activeRun() === null,
     },
     refine: {
-      ...simple("Refine: go on from the last run", ["F"], () => startRun(true), "Run and check"),
+      ...simple("Refine: continue from the last run", ["F"], () => startRun(true), "Run and check"),
       can: () => shownRun() !== null && activeRun() === null,
     },
     nextDoubtful: {
@@ -177,7 +177,7 @@ export function makeCommands({ stage, startRun, dialogs }) {
     contour: toggle("showContour", "Outline on or off", "Run and check", "O"),
     heat: toggle("showHeat", "Probability on or off", "Run and check", "U"),
     clearBrush: {
-      ...simple("Take this frame's brushwork back", ["Shift+E"], clearBrush, "Run and check"),
+      ...simple("Undo all brushwork on this frame", ["Shift+E"], clearBrush, "Run and check"),
       can: () => currentObject()?.brushed.includes(get().frame) ?? false,
     },
 

@@ -12,8 +12,8 @@ const BOTTOM = 66;
 
 export function setUpCurve() {
   const figure = find("curve", HTMLElement);
-  watch(["project", "frame"], ({ project, frame }) => {
-    const priors = (activeRun() ?? shownRun())?.priors ?? null;
+  watch(["project", "frame", "object"], ({ project, frame, object }) => {
+    const priors = (activeRun() ?? shownRun())?.priors?.[object] ?? null;
     figure.hidden = project === null || priors === null;
     if (project !== null && priors !== null) figure.replaceChildren(draw(priors, frame, project.bound.fraction));
   });

@@ -19,7 +19,7 @@ export function foresee(project, action, index) {
     case "add_point": {
       const { frame, y, x, positive } = action;
       const point = { id: -1 - index, frame, y, x, positive };
-      // The project with it may be told before the answer to the action comes: then it is there already.
+      // The project with it may arrive before the answer to the action comes: then it is there already.
       const isIt = (/** @type {Thing["points"][number]} */ p) => p.frame === frame && p.y === y && p.x === x;
       return changed(project, action.object, (object) =>
         object.points.some(isIt) ? object : { ...object, points: [...object.points, point] },

@@ -47,7 +47,7 @@ export function nextFrames(frame, ahead, count) {
 }
 
 /**
- * The window in steps so coarse that a frame is not fetched anew for every pixel of a drag.
+ * The window in steps so coarse that a frame is not fetched again for every pixel of a drag.
  * @param {number} low
  * @param {number} high
  * @param {import("./types.js").WindowMessage} full

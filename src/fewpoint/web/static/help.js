@@ -2,7 +2,7 @@
 
 import { find, make } from "./dom.js";
 
-/** Keys and gestures that are no commands of their own. @type {[string, string[]][]} */
+/** Keys and gestures that are not commands. @type {[string, string[]][]} */
 const GESTURES = [
   ["Add a point, or take away the one under the mouse", ["Click"]],
   ["Move a point", ["Drag"]],

@@ -1,4 +1,4 @@
-/** How is a person told that something happened or went wrong? */
+/** How does a person learn that something happened or went wrong? */
 
 import { find, make } from "./dom.js";
 

@@ -90,7 +90,7 @@ export class Pictures {
     this.startMore();
   }
 
-  /** Do not ask again for what did not come, until it is wanted anew. @param {string} address @param {unknown} error */
+  /** Do not ask again for what did not come, until it is wanted again. @param {string} address @param {unknown} error */
   forget(address, error) {
     if (error instanceof DOMException && error.name === "AbortError") return;
     if (error instanceof Refusal && this.urgent[0] === address) this.onRefusal(error);

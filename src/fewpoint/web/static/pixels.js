@@ -114,7 +114,7 @@ export function parseColour(colour) {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-/** Blue over green to yellow, evenly brighter: told apart by people who see few colours. */
+/** Blue over green to yellow, evenly brighter: people who see few colours can distinguish it. */
 const HEAT = [
   [68, 1, 84],
   [59, 82, 139],

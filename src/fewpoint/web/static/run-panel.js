@@ -16,7 +16,7 @@ export async function beginRun(refine) {
   if (!project.objects.some((object) => object.points.some((point) => point.positive))) {
     return tell("Click on the object on a few frames first.");
   }
-  if (unsaved > 0) return tell("The server has not heard of your last clicks yet. Try again in a moment.");
+  if (unsaved > 0) return tell("The server has not received your last clicks yet. Try again in a moment.");
   const run = await attempt(() => startRun(project.id, refine));
   if (run !== null) knowRun(run);
 }
@@ -120,7 +120,9 @@ function sentence(run) {
   }[run.state];
   const stale = run.state === "finished" && get().project?.runs.at(-1) === run ? changedSince(run) : "";
   const share =
-    run.priors && run.state === "finished" ? `, at most ${percent(Math.max(...run.priors))} of a frame` : "";
+    run.priors && run.state === "finished"
+      ? `, at most ${percent(Math.max(...Object.values(run.priors).flat()))} of a frame`
+      : "";
   return `${kind} ${run.id}: ${ending}${share}${stale}`;
 }
 

@@ -12,7 +12,7 @@ import { get, openProject, set, shownRun } from "./store.js";
 
 const RETRY_MS = 1000;
 
-/** The project as the server last told it. @type {Project | null} */
+/** The project as the server last reported it. @type {Project | null} */
 let confirmed = null;
 /**
  * What was done here and is not confirmed yet, in order; opening another project does not drop it.
@@ -108,7 +108,7 @@ function show() {
 function announceRun(run) {
   if (run.state === "finished") tell("The masks are ready.");
   if (run.state === "cancelled") tell(run.best ? "Stopped. The best masks so far are kept." : "Stopped.");
-  if (run.state === "failed") complain(new Error(run.error || "The run failed, and did not say why."));
+  if (run.state === "failed") complain(new Error(run.error || "The run failed without saying why."));
 }
 
 /** All that doubt depends on: the masks, and which of them were painted. @param {Project | null} project */

@@ -11,7 +11,7 @@
  * @property {number} frame
  * @property {string} object  name of the object that is being marked
  * @property {ToolName} tool
- * @property {{low: number, high: number} | null} window  null where the image is in colour
+ * @property {{low: number, high: number} | null} window  null if the image is in colour
  * @property {boolean} showMask
  * @property {boolean} showContour
  * @property {boolean} showHeat
@@ -59,7 +59,7 @@ export function get() {
   return state;
 }
 
-/** Change some of what is known; whoever listens to what really changed is told. @param {Partial<State>} changes */
+/** Change some of what is known; whoever listens to what really changed is called. @param {Partial<State>} changes */
 export function set(changes) {
   const names = /** @type {(keyof State)[]} */ (Object.keys(changes));
   const changed = names.filter((name) => !Object.is(state[name], changes[name]));

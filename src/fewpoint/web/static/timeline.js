@@ -84,7 +84,7 @@ function drawStrip(strip) {
 }
 
 /**
- * A tick for each frame with points, a hollow one for each on which the object is not; a lane an object.
+ * A tick for each frame with points, a hollow one for each on which the object is not; one lane per object.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./types.js").ProjectMessage} project
  * @param {{at: (index: number) => number, width: number}} cell

@@ -1,5 +1,5 @@
 /**
- * What the server says and is told: the mirror of `web/messages.py`. A test compares the two, name for name.
+ * What the server says and hears: the mirror of `web/messages.py`. A test compares the two, name for name.
  *
  * Frames, rows and columns count from zero; a point is a frame and the pixel (y, x) on it.
  */
@@ -62,7 +62,7 @@
  * @property {number | null} seconds_left
  * @property {string} message
  * @property {string} error
- * @property {number[] | null} priors  share of the object on each frame
+ * @property {Record<string, number[]> | null} priors  by object, its share of each frame
  * @property {boolean} best  whether there are masks to show
  * @property {number | null} refined_from
  * @property {string | null} started_at

@@ -1,0 +1,355 @@
+"""What one run is asked to do, in plain values that can be sent as JSON; every entry point builds it.
+
+A job may be incomplete: a missing preset, seed or bound comes from the project that it names, if any, and is the
+default otherwise.
+"""
+
+import difflib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from fewpoint.core.bound import AreaBound
+from fewpoint.core.points import PointSet
+from fewpoint.core.source import Reading
+from fewpoint.errors import InputError
+
+FORMAT = "fewpoint job"
+VERSION = 1
+DEVICES = ("auto", "cpu", "cuda", "mps")
+AUTO, FILM = "auto", "mp4"
+EVERY = ""  # the name of the bound that applies to each object without its own
+
+Value = str | bool | int | float
+Changes = tuple[tuple[str, Value], ...]  # settings to change, in order: ("training.batch", 4), …
+Triple = tuple[int, int, int]
+BoxOnFrame = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class GivenBound:
+    """How large an object may be, as a person says it: a share of a frame, or a box (frame, y0, x0, y1, x1)."""
+
+    fraction: float | None = None
+    box: BoxOnFrame | None = None
+
+    def __post_init__(self) -> None:
+        if (self.fraction is None) == (self.box is None):
+            raise InputError("a bound must be a fraction or a box, one of the two")
+        if self.fraction is not None:
+            AreaBound(self.fraction)
+
+    def measure(self, n_frames: int, size: tuple[int, int]) -> AreaBound:
+        """The bound on a sequence of n_frames frames of a size (height, width).
+
+        >>> GivenBound(box=(0, 0, 0, 5, 10)).measure(3, (10, 20)).fraction
+        0.25
+        """
+        if self.box is None:
+            return AreaBound(float(self.fraction or 0))
+        frame, y0, x0, y1, x1 = self.box
+        if not 0 <= frame < n_frames:
+            raise InputError(
+                f"the box is on frame {frame}, but the sequence has frames 0 to {n_frames - 1}; frames count from zero"
+            )
+        return AreaBound.from_box((y0, x0, y1, x1), size)
+
+
+Bounds = tuple[tuple[str, GivenBound], ...]
+
+
+@dataclass(frozen=True)
+class PlainPoints:
+    """The points of a PointSet as plain rows, so that a job can be sent without a points file."""
+
+    rows: tuple[Triple, ...]
+    absent: tuple[int, ...] = ()
+    objects: tuple[str, ...] = ()
+    negatives: tuple[Triple, ...] = ()
+    negative_objects: tuple[str, ...] = ()
+    absent_of: tuple[tuple[int, str], ...] = ()
+
+    @classmethod
+    def of(cls, points: PointSet) -> "PlainPoints":
+        return cls(
+            _as_triples(points.coordinates.tolist()),
+            points.absent,
+            points.objects,
+            _as_triples(points.negatives.tolist()),
+            points.negative_objects,
+            points.absent_of,
+        )
+
+    def to_points(self) -> PointSet:
+        """The same points, checked."""
+        return PointSet.from_rows(
+            list(self.rows), self.absent, self.objects, self.negatives, self.negative_objects, self.absent_of
+        )
+
+
+@dataclass(frozen=True)
+class OutputChoice:
+    """What a result is written as.
+
+    formats: names of mask formats, or "auto" for the input's own. probabilities: written too, on the same grid; if
+    there are several objects, one numbered file per object.
+    film: a video of every frame with the outline of its mask. report: the page about a run.
+    """
+
+    formats: tuple[str, ...] = (AUTO,)
+    probabilities: bool = False
+    film: bool = False
+    report: bool = True
+
+    @classmethod
+    def of(cls, names: Sequence[str], *, probabilities: bool = False) -> Self:
+        """From the names a user gives, which may include the film; probabilities alone use the input's own format."""
+        formats = tuple(dict.fromkeys(str(name) for name in names if name != FILM))
+        if not formats and (probabilities or FILM not in names):
+            formats = (AUTO,)
+        return cls(formats, probabilities, FILM in names)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: what is segmented, from which points, how, and what is written.
+
+    input: path of the frames or of a project; "" if the frames are in memory. points: path of a points file or project,
+    the points themselves, or "" for those that come with the input.
+    bounds: by object, EVERY for all that have none themselves; estimated if there are none.
+    method: None for fewpoint's own. preset: of fewpoint's own method. changes: to the settings of either.
+    refine: folder of the finished run that this one refines. warm_start: a run or model.npz whose networks it
+    starts from. name: of the run, for people.
+    """
+
+    input: str = ""
+    points: str | PlainPoints = ""
+    reading: Reading = Reading()
+    bounds: Bounds = ()
+    method: str | None = None
+    preset: str | None = None
+    changes: Changes = ()
+    seed: int | None = None
+    device: str = "auto"
+    outputs: OutputChoice = field(default_factory=OutputChoice)
+    time_limit_s: float | None = None
+    refine: str | None = None
+    warm_start: str | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and self.seed < 0:
+            raise InputError(f"a job's seed must be 0 or above, got {self.seed}")
+        if self.device not in DEVICES:
+            raise InputError(f"a job's device must be one of {', '.join(DEVICES)}, got {self.device[:40]}")
+        if self.time_limit_s is not None and not 0 < self.time_limit_s < math.inf:
+            raise InputError(f"a job's time_limit_s must be seconds above 0, got {self.time_limit_s:g}")
+        names = [name for name, _ in self.bounds]
+        if len(set(names)) < len(names):
+            raise InputError("a job's bounds must name each object once")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        if self.method is not None and self.preset is not None:
+            raise InputError("a job can have a method or a preset, not both; presets are for fewpoint's own method")
+        if self.method is not None and (self.refine or self.warm_start or self.time_limit_s):
+            raise InputError(
+                "a job with a method other than fewpoint's own must have neither refine, warm_start nor time_limit_s"
+            )
+        if self.refine and (self.warm_start or self.time_limit_s):
+            raise InputError("a job that refines a run has a short schedule: leave out warm_start and time_limit_s")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file that is read."""
+        points = self.points if isinstance(self.points, str) else ""
+        return tuple(filter(None, (self.input, points, *self.reading.added, self.refine, self.warm_start)))
+
+    def as_table(self) -> dict[str, Any]:
+        """Plain values for JSON, for from_table to read."""
+        table = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        points = self.points if isinstance(self.points, str) else _as_lists(asdict(self.points))
+        bounds = {
+            name: {"box": list(bound.box)} if bound.box else {"fraction": bound.fraction} for name, bound in self.bounds
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **table,
+            "points": points,
+            "reading": _as_lists(asdict(self.reading)),
+            "bounds": bounds,
+            "changes": [list(change) for change in self.changes],
+            "outputs": _as_lists(asdict(self.outputs)),
+        }
+
+    @classmethod
+    def from_table(cls, table: Any) -> "Job":
+        """The job that as_table turned into plain values; missing fields get their defaults."""
+        if not isinstance(table, dict) or table.get("format") != FORMAT:
+            raise InputError(f'a job must be a JSON object with "format": "{FORMAT}"')
+        if table.get("version") != VERSION:
+            given = _show(table.get("version"))
+            raise InputError(f"a job's version must be {VERSION}, got {given}; update fewpoint, or write it again")
+        values = {name: value for name, value in table.items() if name not in ("format", "version")}
+        return cls(**_read_fields("", values, READERS))
+
+
+Reader = Callable[[str, Any], Any]
+
+
+def _read_fields(where: str, table: Any, readers: dict[str, Reader]) -> dict[str, Any]:
+    """Values by name, each read by its reader; where: the field that holds them, "" for the job itself."""
+    if not isinstance(table, dict):
+        raise _fault(where, "an object of fields", table)
+    for name in table:
+        if name not in readers:
+            nearest = difflib.get_close_matches(str(name), readers, n=1, cutoff=0.0)[0]
+            raise InputError(
+                f"a job has no field {_join(where, str(name)[:40])}; did you mean {_join(where, nearest)}?"
+            )
+    return {name: readers[name](_join(where, name), value) for name, value in table.items()}
+
+
+def _read_text(where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _fault(where, "text", value)
+    return value
+
+
+def _read_whole(where: str, value: Any) -> int:
+    if type(value) is not int:
+        raise _fault(where, "a whole number", value)
+    return value
+
+
+def _read_number(where: str, value: Any) -> float:
+    if type(value) not in (int, float):
+        raise _fault(where, "a number", value)
+    return float(value)
+
+
+def _read_flag(where: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _fault(where, "true or false", value)
+    return value
+
+
+def _optional(read: Reader) -> Reader:
+    return lambda where, value: None if value is None else read(where, value)
+
+
+def _several(read: Reader) -> Reader:
+    """A list of values of one kind."""
+
+    def read_all(where: str, value: Any) -> tuple:
+        if not isinstance(value, list | tuple):
+            raise _fault(where, "a list", value)
+        return tuple(read(where, each) for each in value)
+
+    return read_all
+
+
+def _together(*kinds: Reader) -> Reader:
+    """A list with one value of each kind."""
+
+    def read_each(where: str, value: Any) -> tuple:
+        if not isinstance(value, list | tuple) or len(value) != len(kinds):
+            raise _fault(where, f"a list of {len(kinds)} values", value)
+        return tuple(read(where, each) for read, each in zip(kinds, value, strict=True))
+
+    return read_each
+
+
+def _read_value(where: str, value: Any) -> Value:
+    if not isinstance(value, str | bool | int | float):
+        raise _fault(where, "text, a number, true or false", value)
+    return value
+
+
+def _read_points(where: str, value: Any) -> str | PlainPoints:
+    if isinstance(value, str):
+        return value
+    points = PlainPoints(**{"rows": (), **_read_fields(where, value, POINT_READERS)})
+    points.to_points()
+    return points
+
+
+def _read_bounds(where: str, value: Any) -> Bounds:
+    if not isinstance(value, dict):
+        raise _fault(where, "an object of bounds by name", value)
+    return tuple((name, _read_bound(_join(where, name), each)) for name, each in value.items())
+
+
+def _read_bound(where: str, value: Any) -> GivenBound:
+    try:
+        return GivenBound(**_read_fields(where, value, BOUND_READERS))
+    except InputError as error:
+        raise InputError(f"a job's {where}: {error}") from error
+
+
+_TRIPLES = _several(_together(_read_whole, _read_whole, _read_whole))
+POINT_READERS: dict[str, Reader] = {
+    "rows": _TRIPLES,
+    "absent": _several(_read_whole),
+    "objects": _several(_read_text),
+    "negatives": _TRIPLES,
+    "negative_objects": _several(_read_text),
+    "absent_of": _several(_together(_read_whole, _read_text)),
+}
+BOUND_READERS: dict[str, Reader] = {
+    "fraction": _optional(_read_number),
+    "box": _optional(_together(*[_read_whole] * 5)),
+}
+READING_READERS: dict[str, Reader] = {
+    "axis": _read_text,
+    "channels": _several(_read_whole),
+    "added": _several(_read_text),
+    "window": _optional(_together(_read_number, _read_number)),
+}
+OUTPUT_READERS: dict[str, Reader] = {
+    "formats": _several(_read_text),
+    "probabilities": _read_flag,
+    "film": _read_flag,
+    "report": _read_flag,
+}
+READERS: dict[str, Reader] = {
+    "input": _read_text,
+    "points": _read_points,
+    "reading": lambda where, value: Reading(**_read_fields(where, value, READING_READERS)),
+    "bounds": _read_bounds,
+    "method": _optional(_read_text),
+    "preset": _optional(_read_text),
+    "changes": _several(_together(_read_text, _read_value)),
+    "seed": _optional(_read_whole),
+    "device": _read_text,
+    "outputs": lambda where, value: OutputChoice(**_read_fields(where, value, OUTPUT_READERS)),
+    "time_limit_s": _optional(_read_number),
+    "refine": _optional(_read_text),
+    "warm_start": _optional(_read_text),
+    "name": _read_text,
+}
+
+
+def _as_triples(rows: list[list[int]]) -> tuple[Triple, ...]:
+    return tuple((frame, y, x) for frame, y, x in rows)
+
+
+def _as_lists(value: Any) -> Any:
+    """The same with lists instead of tuples, as JSON reads them."""
+    if isinstance(value, dict):
+        return {name: _as_lists(each) for name, each in value.items()}
+    return [_as_lists(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _join(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _show(value: Any) -> str:
+    return "nothing" if value is None else repr(value)[:40]
+
+
+def _fault(where: str, words: str, value: Any) -> InputError:
+    return InputError(f"a job's {where} must be {words}, got {_show(value)}")

@@ -1,0 +1,177 @@
+"""A row of a batch's manifest as a job."""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fewpoint.core.job import EVERY, Bounds, BoxOnFrame, Changes, GivenBound, Job
+from fewpoint.core.source import Reading
+from fewpoint.errors import InputError
+from fewpoint.io.images import parse_window
+from fewpoint.io.jobs import parse_changes, read_changes, settle_job
+
+COLUMNS: dict[str, str] = {
+    "input": "what is segmented, any input of fewpoint segment; a .fewpoint project comes with all that it says",
+    "points": "its clicks; may be left out where the input comes with a 2dlocs.csv or is a project",
+    "name": "of its run folder; else that of the input",
+    "max_fraction": "largest share of a frame that the object covers",
+    "largest_box": "instead: FRAME,Y0,X0,Y1,X1 round the object where it is largest",
+    "preset": "auto, accurate, fast or paper",
+    "settings": "a TOML file, or section.key=value, several with a semicolon between",
+    "seed": "a whole number",
+    "axis": "along which a volume is cut",
+    "channels": "those to keep, as 0,2",
+    "with": "further files on the same grid, with a semicolon between",
+    "window": "LEVEL,WIDTH, or lung, bone, brain or soft",
+    "time_limit": "minutes",
+    "warm_start": "a finished run, or its model.npz, from whose networks learning starts",
+}
+DOUBLE_SUFFIXES = (".nii.gz", ".ome.tif", ".ome.tiff", ".ome.zarr")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sequence as a person wrote it down.
+
+    place: where it stands, for messages. folder: where its relative paths start. values: text by column, without
+    those left out.
+    """
+
+    place: str
+    folder: Path
+    values: dict[str, str]
+
+    def find(self, text: str) -> Path:
+        """A path of the row.
+
+        >>> Row("line 2", Path("/study"), {}).find("scans/a.nii.gz").as_posix()
+        '/study/scans/a.nii.gz'
+        """
+        return self.folder / Path(text).expanduser()
+
+
+def build_job(row: Row, defaults: Job) -> Job:
+    """The job of a row; InputError or SettingsError for what cannot be meant, whatever the files hold.
+
+    defaults: what holds for every row that does not say otherwise. Changes of a row come after those of all.
+    """
+    values = row.values
+    if "" in values:
+        raise InputError(f"a row must have no more values than there are columns, got {values[''][:40]} beyond them")
+    if "input" not in values:
+        raise InputError("an input is needed; fill in the column input")
+    path = row.find(values["input"])
+    job = replace(
+        defaults,
+        name=_name(values, path),
+        input=str(path),
+        points=_find(row, "points") or "",
+        reading=_read_reading(row),
+        bounds=_read_bounds(values),
+        preset=values.get("preset", defaults.preset),
+        changes=(*defaults.changes, *_read_changes(row)),
+        seed=_read_whole(values, "seed"),
+        time_limit_s=_read_limit(values),
+        warm_start=_find(row, "warm_start") or defaults.warm_start,
+    )
+    return settle_job(job)
+
+
+def make_name(path: Path) -> str:
+    """A name for a run folder of that of its input.
+
+    >>> make_name(Path("scans/Patient 7 (left).nii.gz")), make_name(Path("p3/input-frames"))
+    ('Patient-7-left', 'p3')
+    """
+    own = path.parent.name if path.name == "input-frames" else strip_suffix(path.name)
+    return re.sub(r"[^\w.+-]+", "-", own).strip("-.") or "sequence"
+
+
+def strip_suffix(name: str, suffixes: tuple[str, ...] = DOUBLE_SUFFIXES) -> str:
+    """A file's name without its suffix, double ones included.
+
+    >>> strip_suffix("case.1.nii.gz"), strip_suffix("video.mp4"), strip_suffix("frames")
+    ('case.1', 'video', 'frames')
+    """
+    double = next((suffix for suffix in suffixes if name.lower().endswith(suffix)), None)
+    return name[: -len(double)] if double else Path(name).stem
+
+
+def _name(values: dict[str, str], path: Path) -> str:
+    name = values.get("name")
+    if name is None:
+        return make_name(path)
+    if not re.fullmatch(r"[\w+-][\w.+-]*", name):
+        raise InputError(f"a name must be letters, digits, and -_+. within it, for it names a folder; got {name[:60]}")
+    return name
+
+
+def _find(row: Row, column: str) -> str | None:
+    return str(row.find(row.values[column])) if column in row.values else None
+
+
+def _read_reading(row: Row) -> Reading:
+    values = row.values
+    return Reading(
+        axis=values.get("axis", "auto"),
+        channels=_read_wholes(values, "channels"),
+        added=tuple(str(row.find(part.strip())) for part in values.get("with", "").split(";") if part.strip()),
+        window=parse_window(values["window"]) if "window" in values else None,
+    )
+
+
+def _read_bounds(values: dict[str, str]) -> Bounds:
+    if "max_fraction" in values and "largest_box" in values:
+        raise InputError("give max_fraction or largest_box, not both")
+    if "max_fraction" in values:
+        return ((EVERY, GivenBound(_read_number(values, "max_fraction"))),)
+    return ((EVERY, GivenBound(box=_read_box(values))),) if "largest_box" in values else ()
+
+
+def _read_changes(row: Row) -> Changes:
+    text = row.values.get("settings", "")
+    if text.lower().endswith(".toml") and "=" not in text:
+        return read_changes(row.find(text))
+    return parse_changes([part for part in text.split(";") if part.strip()])
+
+
+def _read_limit(values: dict[str, str]) -> float | None:
+    """Seconds of the minutes that a row says."""
+    if "time_limit" not in values:
+        return None
+    minutes = _read_number(values, "time_limit")
+    if not 0 < minutes < float("inf"):
+        raise InputError(f"time_limit must be minutes above 0, got {values['time_limit']}")
+    return 60 * minutes
+
+
+def _read_number(values: dict[str, str], column: str) -> float:
+    try:
+        return float(values[column])
+    except ValueError:
+        raise InputError(f"{column} must be a number, got {values[column][:40]}") from None
+
+
+def _read_whole(values: dict[str, str], column: str) -> int | None:
+    if column not in values:
+        return None
+    if not values[column].isdecimal():
+        raise InputError(f"{column} must be a whole number, 0 or above, got {values[column][:40]}")
+    return int(values[column])
+
+
+def _read_wholes(values: dict[str, str], column: str) -> tuple[int, ...]:
+    if column not in values:
+        return ()
+    try:
+        return tuple(int(part) for part in re.split(r"[,;\s]+", values[column]))
+    except ValueError:
+        raise InputError(f"{column} must be {COLUMNS[column]}, got {values[column][:40]}") from None
+
+
+def _read_box(values: dict[str, str]) -> BoxOnFrame:
+    numbers = _read_wholes(values, "largest_box")
+    if len(numbers) != 5:
+        raise InputError(f"largest_box must be {COLUMNS['largest_box']}, got {values['largest_box'][:40]}")
+    frame, y0, x0, y1, x1 = numbers
+    return frame, y0, x0, y1, x1

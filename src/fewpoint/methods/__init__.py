@@ -1,0 +1,1 @@
+"""Every method by name, with its own settings; free of torch."""

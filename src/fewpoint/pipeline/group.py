@@ -1,0 +1,293 @@
+"""Objects that learn together, from frames and points to masks: one network has an output for each of them."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+
+from fewpoint.core import (
+    AreaBound,
+    Listener,
+    Message,
+    ObjectResult,
+    PointSet,
+    PriorHistory,
+    ProbabilityMaps,
+    SuperpixelMap,
+    SuperpixelsReady,
+)
+from fewpoint.core.paging import stack_arrays
+from fewpoint.errors import InputError
+from fewpoint.io.atomic import save_array, save_arrays
+from fewpoint.io.decoding import load_array, load_arrays, naming
+from fewpoint.io.runs import RunFolder
+from fewpoint.learning.motion import carry_points
+from fewpoint.learning.targets import Clues
+from fewpoint.pipeline import stages
+from fewpoint.pipeline.artefacts import keep, keep_superpixels
+from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
+from fewpoint.pipeline.costs import StageLog
+from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
+from fewpoint.pipeline.model import GroupModel, Model
+from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
+from fewpoint.pipeline.plan import Plan
+from fewpoint.pipeline.preloading import preload
+from fewpoint.pipeline.previous import PreviousGroup
+from fewpoint.pipeline.task import Task
+from fewpoint.superpixels.regions import part_regions
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """values: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one as another."""
+
+    values: np.ndarray
+    ties: int
+
+    def masks(self, count: int) -> list[np.ndarray]:
+        """(T, H, W) bool of each of `count` objects; that of a single one is not copied."""
+        return [self.values.view(bool)] if count == 1 else [self.values == number + 1 for number in range(count)]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupOutcome:
+    """What a group found, by object, and what led to it. plan: as used. ties: pixels as likely one as another."""
+
+    objects: dict[str, ObjectResult]
+    plan: Plan
+    focus: Focus
+    superpixels: SuperpixelMap
+    trained: tuple[Trained, ...]
+    channels: int
+    ties: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.objects)
+
+    def to_model(self) -> Model:
+        """The networks that the masks are made of."""
+        weights = tuple(member.weights for member in self.trained)
+        return Model(self.plan.network, self.channels, (GroupModel(self.names, weights),))
+
+    def to_previous(self) -> PreviousGroup:
+        """What a run that refines this one needs to know about the group."""
+        return PreviousGroup(
+            bounds=tuple(each.bound for each in self.objects.values()),
+            box=self.focus.box,
+            model=self.to_model().groups[0],
+            superpixels=self.superpixels,
+            logits=tuple(np.stack([each.logits for each in member.objects]) for member in self.trained),
+        )
+
+
+def run_group(
+    names: tuple[str, ...], task: Task, folder: RunFolder | None, log: StageLog, device: torch.device
+) -> GroupOutcome:
+    """Focus, superpixels, learning, prediction and masks of objects that learn together.
+
+    names: what they are called in the run; in the task a single one has no name.
+    """
+    wholes = {name: task.of_object(own) for name, own in zip(names, task.object_names, strict=True)}
+    bounds = _first_bounds(wholes)
+    foci = [find_focus(whole, bound) for whole, bound in zip(wholes.values(), bounds, strict=True)]
+    focus = _choose_focus(task, foci)
+    plan = task.plan.suit_objects(len(foci), _find_widening(foci, focus))
+    for whole in wholes.values():  # as many rounds as the object with the sparsest clicks needs
+        plan = plan.suit_clicks(whole.points, len(task.sequence))
+    listener = focus.tell(log.listener)
+    insides = {name: _narrow(replace(whole, adapted=plan), focus) for name, whole in wholes.items()}
+    guessed = _set_bounds(insides, bounds, focus)
+    refuse_hopeless(guessed, folder, log, device)
+    await_gpu = preload(guessed, folder, device)
+    superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, listener))
+    listener(SuperpixelsReady(superpixels, names))
+    bounds = _settle_bounds(wholes, bounds, superpixels, focus, log)
+    inputs = _prepare(_set_bounds(insides, bounds, focus), superpixels, device)
+    await_gpu()
+    plan = settle_schedule(plan, task.time_limit_s, folder, log, lambda: measure_pace(inputs, superpixels)).plan
+    inputs = {name: replace(own, task=replace(own.task, adapted=plan)) for name, own in inputs.items()}
+    found, trained, ties = _run_inside(inputs, superpixels, folder, listener, log)
+    widened = {name: focus.widen(each, bound) for (name, each), bound in zip(found.items(), bounds, strict=True)}
+    return GroupOutcome(widened, plan, focus, superpixels, trained, task.sequence.shape[-1], ties)
+
+
+def guess_bound(task: Task) -> AreaBound:
+    """The bound of a task on one object: as given, or estimated by following the clicks."""
+    return task.bound or estimate_bound(task.sequence, task.points)
+
+
+def find_focus(task: Task, bound: AreaBound) -> Focus:
+    """The focus of a run on one object."""
+    return Focus.find(task.points, task.sequence.size, bound, task.plan.clicks.focus)
+
+
+def _first_bounds(wholes: stages.Tasks) -> tuple[AreaBound, ...]:
+    """The bounds given, or those of the run to be refined, or estimated from the points."""
+    previous = _previous_of(next(iter(wholes.values())))
+    if previous is None:
+        return tuple(map(guess_bound, wholes.values()))
+    return tuple(whole.bound or bound for whole, bound in zip(wholes.values(), previous.bounds, strict=True))
+
+
+def _previous_of(task: Task) -> PreviousGroup | None:
+    return None if task.previous is None else task.previous.groups[0]
+
+
+def _choose_focus(task: Task, foci: list[Focus]) -> Focus:
+    """The box round all foci; in a refinement the previous focus, widened if points lie outside it."""
+    focus, previous = Focus.round_all(foci), _previous_of(task)
+    return focus if previous is None else Focus(task.sequence.size, *previous.box).reach(task.points, focus)
+
+
+def _narrow(task: Task, focus: Focus) -> Task:
+    """The task inside the focus, without what the run to be refined found in another box or for other superpixels."""
+    inside, previous = focus.narrow(task), task.previous
+    if previous is None:
+        return inside
+    group = previous.groups[0]
+    if group.box != focus.box:
+        group = replace(group, superpixels=None, logits=())
+    elif previous.settings.superpixels != task.settings.superpixels:
+        group = replace(group, superpixels=None)
+    return replace(inside, previous=replace(previous, groups=(group,)))
+
+
+def _find_widening(foci: list[Focus], focus: Focus) -> float:
+    """How many times larger the focus is than one object needs, at most the number of objects."""
+    return min(len(foci), len(foci) * focus.share / sum(each.share for each in foci))
+
+
+def _set_bounds(insides: stages.Tasks, bounds: tuple[AreaBound, ...], focus: Focus) -> stages.Tasks:
+    """The tasks with the bounds of whole frames as shares of the focus."""
+    narrowed = zip(insides.items(), map(focus.narrow_bound, bounds), strict=True)
+    return {name: replace(inside, bound=bound) for (name, inside), bound in narrowed}
+
+
+def _superpixels(tasks: stages.Tasks, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
+    first = next(iter(tasks.values()))
+    previous = _previous_of(first)
+
+    def cut() -> SuperpixelMap:
+        known = None if previous is None else previous.superpixels
+        superpixels = stages.cut_superpixels(first, listener) if known is None else known
+        return part_regions(superpixels, tuple(task.points for task in tasks.values()))
+
+    return keep_superpixels(folder, cut)
+
+
+def _settle_bounds(
+    wholes: stages.Tasks, bounds: tuple[AreaBound, ...], superpixels: SuperpixelMap, focus: Focus, log: StageLog
+) -> tuple[AreaBound, ...]:
+    """Given bounds checked, estimated ones raised to what superpixels allow and reported."""
+    settled, several = [], len(wholes) > 1
+    for (name, whole), bound in zip(wholes.items(), bounds, strict=True):
+        points = focus.narrow(whole).points
+        with naming(f"object {name}") if several else nullcontext():
+            settle = raise_bound if whole.bound is None else check_bound
+            settled.append(settle(bound, superpixels, points, focus.share))
+        if whole.bound is None:
+            log.listener(Message(f"bound{f' of {name}' if several else ''}: {settled[-1].origin}"))
+    return tuple(settled)
+
+
+def _prepare(tasks: stages.Tasks, superpixels: SuperpixelMap, device: torch.device) -> dict[str, ObjectInputs]:
+    carried = tuple(carry_points(task.sequence, task.points, task.plan.clicks.carry) for task in tasks.values())
+    samples = stages.prepare_samples(tasks, superpixels, carried, device)
+    if not all(each.has_point.any() for each in samples):
+        raise InputError("points of two objects fall on one pixel of the working size; raise training.max_side")
+    first = next(iter(tasks.values()))
+    evens_out, refines = first.plan.diffusion is not None, first.previous is not None
+    smoothers = stages.build_smoothers(tasks, superpixels, carried) if evens_out or refines else (None,) * len(tasks)
+    prepared = {}
+    for (name, task), own, smoother, moved in zip(tasks.items(), samples, smoothers, carried, strict=True):
+        clues = _gather_clues(task.points, moved, smoother, evens_out, refines)
+        prepared[name] = ObjectInputs(task, own, clues, smoother if evens_out else None)
+    return prepared
+
+
+def _gather_clues(
+    points: PointSet, carried: PointSet, smoother: stages.Smoother | None, evens_out: bool, refines: bool
+) -> Clues:
+    clues = Clues(points, carried)
+    if smoother is None:
+        return clues
+    even_out, correct = smoother.even_out if evens_out else None, smoother.correct if refines else None
+    return replace(clues, even_out=even_out, correct=correct)
+
+
+def _run_inside(
+    inputs: dict[str, ObjectInputs],
+    superpixels: SuperpixelMap,
+    folder: RunFolder | None,
+    listener: Listener,
+    log: StageLog,
+) -> tuple[dict[str, ObjectResult], tuple[Trained, ...], int]:
+    """From superpixels to the masks of each object inside the focus, with the networks and the number of ties."""
+    task, rounds = next(iter(inputs.values())).task, Rounds(inputs, folder, listener)
+    epochs = task.plan.count_epochs(task.refining)
+    trained, histories = log.run("learning", epochs, lambda: _learn(rounds))
+    maps = log.run("prediction", 0, lambda: _predict(trained, inputs, folder))
+    labels = log.run("masks", 0, lambda: _choose_labels(inputs, superpixels, maps, folder))
+    found = {}
+    for number, ((name, own), masks) in enumerate(zip(inputs.items(), labels.masks(len(inputs)), strict=True)):
+        priors = estimate_priors(tuple(member.objects[number] for member in trained), own.samples)
+        found[name] = ObjectResult(masks, maps[number], priors, histories[number], own.task.settled_bound)
+    return found, trained, labels.ties
+
+
+def _learn(rounds: Rounds) -> tuple[tuple[tuple[Trained, ...], tuple[PriorHistory, ...]], bool]:
+    trained, histories, reused = rounds.run()
+    return (trained, histories), reused
+
+
+def _predict(
+    trained: tuple[Trained, ...], inputs: dict[str, ObjectInputs], folder: RunFolder | None
+) -> tuple[tuple[ProbabilityMaps, ...], bool]:
+    def compute() -> tuple[ProbabilityMaps, ...]:
+        return tuple(
+            stages.enlarge_maps(
+                [member.objects[number].logits for member in trained], own.samples, own.task.plan.rounds.surest
+            )
+            for number, own in enumerate(inputs.values())
+        )
+
+    def save(maps: tuple[ProbabilityMaps, ...], file: BinaryIO) -> None:
+        values = [each.values for each in maps]
+        save_array(stack_arrays(values, np.float16) if len(values) > 1 else values[0][np.newaxis], file)
+
+    return keep(
+        folder,
+        "probabilities.npy",
+        compute,
+        save,
+        lambda path: tuple(map(ProbabilityMaps, load_array(path, "probabilities"))),
+    )
+
+
+def _choose_labels(
+    inputs: dict[str, ObjectInputs],
+    superpixels: SuperpixelMap,
+    maps: tuple[ProbabilityMaps, ...],
+    folder: RunFolder | None,
+) -> tuple[Labels, bool]:
+    tasks, smoothers = {name: own.task for name, own in inputs.items()}, tuple(own.smoother for own in inputs.values())
+
+    def save(labels: Labels, file: BinaryIO) -> None:
+        save_arrays({"values": labels.values, "ties": np.array(labels.ties)}, file)
+
+    def load(path: Path) -> Labels:
+        stored = load_arrays(path)
+        return Labels(stored["values"], int(stored["ties"]))
+
+    return keep(
+        folder,
+        "masks.npz",
+        lambda: Labels(*stages.choose_labels(tasks, superpixels, maps, smoothers)),
+        save,
+        load,
+    )

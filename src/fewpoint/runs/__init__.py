@@ -1,0 +1,1 @@
+"""One runner for every method: a job in, a run folder with masks, report and manifest out."""

@@ -1,0 +1,88 @@
+"""A result in the formats that users ask for, at the end of a run or later."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from fewpoint.core import ImageSequence, ObjectResult, PointSet, Result
+from fewpoint.core.labels import describe_ties, share_pixels
+from fewpoint.core.paging import make_frames, walk
+from fewpoint.errors import InputError
+from fewpoint.io.atomic import read_json
+from fewpoint.io.formats import FILES, FILM_FILE, Outputs
+from fewpoint.io.images import hash_sequence, read_sequence
+from fewpoint.io.runs import MANIFEST_FILE, load_result
+from fewpoint.io.video import write_video
+from fewpoint.report.film import draw_film
+
+Edit = Callable[[Result], Result]
+
+
+def write_film(sequence: ImageSequence, result: Result, folder: Path) -> Path:
+    """Write every frame with the outline of its mask, or of each object in its colour, as a video."""
+    labels = result.labels
+    colours = tuple(label.colour for label in labels.objects)
+    write_video(draw_film(sequence, labels.values, colours), folder / FILM_FILE)
+    return folder / FILM_FILE
+
+
+def write_missing(sequence: ImageSequence, result: Result, outputs: Outputs, folder: Path) -> None:
+    """Write into the folder of a finished run what it does not hold yet."""
+    names = [name for name in outputs.resolve(result.source) if not outputs.is_written(result, name, folder)]
+    replace(outputs, formats=tuple(names)).write(result, folder)
+    if outputs.film and not (folder / FILM_FILE).exists():
+        write_film(sequence, result, folder)
+
+
+def join_objects(
+    objects: tuple[ObjectResult, ...], clicks: tuple[PointSet, ...] = ()
+) -> tuple[tuple[ObjectResult, ...], tuple[str, ...]]:
+    """Objects that were segmented separately, changed so that no pixel is in two masks, and notes about such pixels.
+
+    A pixel in several masks goes to the likeliest object; ties go to the first. clicks: the points on each object,
+    whose pixels it keeps in any case.
+    """
+    masks, ties = [make_frames(each.masks.shape, bool) for each in objects], 0
+    claims = [_claim_frames(each, own) for each, own in zip_longest(objects, clicks)]
+    for places, of_frame in zip(zip(*map(walk, masks), strict=True), zip(*claims, strict=True), strict=True):
+        owner, tied = share_pixels(of_frame)
+        ties += tied
+        for number, place in enumerate(places, start=1):
+            place[:] = owner == number
+    alone = tuple(replace(each, masks=own) for each, own in zip(objects, masks, strict=True))
+    return alone, describe_ties(ties)
+
+
+def _claim_frames(found: ObjectResult, clicks: PointSet | None) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame: the probability in the mask, -inf outside it, inf on its own clicks."""
+    for frame, (mask, probability) in enumerate(zip(walk(found.masks), walk(found.probabilities.values), strict=True)):
+        claims = np.where(mask, probability.astype(np.float32), np.float32(-np.inf))
+        if clicks is not None:
+            claims[tuple(clicks.coordinates[clicks.frames == frame, 1:].T)] = np.inf
+        yield claims
+
+
+def convert_run(folder: Path, outputs: Outputs, out: Path, edit: Edit | None = None) -> tuple[Path, ...]:
+    """Write the result of a finished run in other formats; returns the files.
+
+    The input is read again for a film, and its headers for DICOM SEG; it must be where it was.
+    edit: changes the result first, such as when a person has drawn some of the masks.
+    """
+    result = load_result(folder) if edit is None else edit(load_result(folder))
+    outputs.check(result.source)
+    sequence = _read_input(folder, result) if outputs.film else None
+    written = outputs.write(result, out)
+    return written if sequence is None else (*written, write_film(sequence, result, out))
+
+
+def _read_input(folder: Path, result: Result) -> ImageSequence:
+    source = result.source
+    if source is None:
+        raise InputError(f"{folder} does not say where its input is, so it cannot be drawn; run again")
+    sequence = read_sequence(source.path, **asdict(source.reading))
+    if hash_sequence(sequence) != read_json(folder / MANIFEST_FILE)["identity"]["sequence"]:
+        raise InputError(f"{source.path} must hold the frames that were segmented, but has changed since; restore it")
+    return sequence

@@ -1,0 +1,120 @@
+"""A job from its plain values to a run: the one way for the command line, a batch, the page and Python."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fewpoint.core import ImageSequence, Listener, Message, Result, ignore
+from fewpoint.core.job import EVERY, Job
+from fewpoint.core.progress import Event
+from fewpoint.errors import InputError
+from fewpoint.io.formats import Outputs
+from fewpoint.io.images import read_sequence
+from fewpoint.io.jobs import settle_job
+from fewpoint.io.points import read_points
+from fewpoint.io.runs import RunFolder, RunIdentity
+from fewpoint.methods.registry import is_own
+from fewpoint.pipeline.model import load_model
+from fewpoint.runs.previous import load_previous
+from fewpoint.methods.resolve import depends_on_device, resolve_settings
+from fewpoint.pipeline.task import Task
+
+if TYPE_CHECKING:
+    from fewpoint.runs.partial import LastLook
+
+
+class StoppedError(Exception):
+    """Raised by a listener to stop a run early."""
+
+
+OpenFolder = Callable[[Path, RunIdentity], RunFolder]
+
+
+def run_job(job: Job, out: Path, listener: Listener = ignore, open_folder: OpenFolder = RunFolder.open) -> Result:
+    """Segment into a run folder; an unfinished run of the same job in it is continued.
+
+    open_folder: takes the folder and the run's identity, for callers that wait for one or replace another run in it.
+    """
+    task = read_job(job)
+    with open_folder(out, task.identity()) as folder:
+        return _run_in(task, folder, listener)
+
+
+def run_until_stopped(job: Job, out: Path, listener: Listener, look: "LastLook") -> tuple[Result | None, bool]:
+    """run_job with a listener that may raise StoppedError: the result, and whether the run was stopped.
+
+    look: gets every event before the listener does; what it last saw is the result of a run that was stopped, None if
+    it saw nothing.
+    """
+    from fewpoint.runs.partial import finish_early  # loads torch
+
+    def hear(event: Event) -> None:
+        look(event)
+        listener(event)
+
+    task = read_job(job)
+    with RunFolder.open(out, task.identity()) as folder:
+        try:
+            return _run_in(task, folder, hear), False
+        except StoppedError:
+            return (finish_early(task, folder, look) if look.saw_something else None), True
+
+
+def _run_in(task: Task, folder: RunFolder, listener: Listener) -> Result:
+    from fewpoint.runs.runner import run_task  # loads torch
+
+    tell_notes(task.sequence, listener)
+    return run_task(task, folder, listener)
+
+
+def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
+    """Read everything that a job names and check that it fits together.
+
+    sequence: the frames, if the job names no input.
+    """
+    job = settle_job(job)
+    previous = None if job.refine is None else load_previous(job.refine)
+    settings = resolve_settings(job, find_kind(job), previous and previous.settings)
+    sequence = _read_frames(job) if sequence is None else sequence
+    points = read_points(job.points, sequence) if isinstance(job.points, str) else job.points.to_points()
+    bounds = {name: bound.measure(len(sequence), sequence.size) for name, bound in job.bounds}
+    task = Task(
+        sequence,
+        points,
+        bounds.pop(EVERY, None),
+        settings,
+        job.seed or 0,
+        job.device,
+        Outputs(**vars(job.outputs)),
+        job.time_limit_s,
+        previous,
+        None if job.warm_start is None else load_model(job.warm_start),
+        tuple(sorted(bounds.items())),
+        "" if is_own(job.method) else str(job.method),
+    )
+    task.check_previous()
+    return task
+
+
+def find_kind(job: Job) -> str:
+    """The kind of device that a job runs on here; torch is loaded only if the settings depend on it."""
+    if not depends_on_device(job):
+        return job.device
+    from fewpoint.learning.devices import choose_device
+
+    return choose_device(job.device).type
+
+
+def tell_notes(sequence: ImageSequence, listener: Listener) -> None:
+    """Pass on what a user should know about the input."""
+    for note in sequence.source.notes if sequence.source else ():
+        listener(Message(note, warning=True))
+
+
+def _read_frames(job: Job) -> ImageSequence:
+    if not job.input:
+        raise InputError("a job must name its input, this one does not; pass the frames with it")
+    reading = job.reading
+    return read_sequence(
+        job.input, axis=reading.axis, channels=reading.channels, added=reading.added, window=reading.window
+    )

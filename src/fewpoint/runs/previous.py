@@ -1,0 +1,61 @@
+"""A finished run read from its folder, for another to refine."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewpoint.core import AreaBound, SuperpixelMap
+from fewpoint.errors import InputError
+from fewpoint.io.decoding import load_arrays
+from fewpoint.io.runs import GROUPS, STAGES_FOLDER, read_finished
+from fewpoint.methods.registry import read_own_settings
+from fewpoint.pipeline.model import GroupModel, load_model
+from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
+
+
+def load_previous(folder: str | Path) -> PreviousRun:
+    """Read a finished run's folder."""
+    folder = Path(folder)
+    manifest = read_finished(folder)
+    entries = _list_groups(manifest)
+    if not entries:
+        raise InputError(f"{folder} must be a run of fewpoint's own method to be refined, it is not; give another")
+    described = {each.get("name", ""): each for each in manifest["result"].get("objects", [manifest["result"]])}
+    model = load_model(folder)
+    groups = [
+        _load_group(folder / STAGES_FOLDER / (place if len(entries) > 1 else ""), entry, own, described)
+        for (place, entry), own in zip(entries.items(), model.groups, strict=True)
+    ]
+    identity = manifest["identity"]
+    settings = read_own_settings(identity["method"], manifest["settings"])
+    return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model)
+
+
+def _list_groups(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the manifest says about each group, by the folder of its artefacts; empty for runs of other methods."""
+    if "focus" in manifest:  # a run of version 0.1
+        return {"": manifest}
+    return {name: entry for name, entry in manifest.get(GROUPS, {}).items() if "focus" in entry}
+
+
+def _load_group(
+    stages: Path, entry: dict[str, Any], model: GroupModel, described: dict[str, dict[str, Any]]
+) -> PreviousGroup:
+    """A group by its entry in the manifest. described: the summary of each object by its name."""
+    labels, networks = stages / "superpixels.npz", [stages / f"{name}.npz" for name in entry["networks"]]
+    kept = all(path.is_file() for path in networks)
+    single = next(iter(described.values()))
+    objects = [described[name] if len(described) > 1 else single for name in model.objects]
+    return PreviousGroup(
+        bounds=tuple(AreaBound(each["bound"], each["bound_origin"]) for each in objects),
+        box=tuple(entry["focus"]),
+        model=model,
+        superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,
+        logits=tuple(_load_logits(path) for path in networks) if kept else (),
+    )
+
+
+def _load_logits(path: Path) -> np.ndarray:
+    logits = load_arrays(path)["logits"]
+    return logits if logits.ndim == 4 else logits[np.newaxis]  # a run of version 0.1 has one object without an axis

@@ -1,0 +1,235 @@
+"""One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fewpoint.methods.competitors.registry import build_competitor
+from fewpoint.core import AreaBound, ImageSequence, Listener, Message, ObjectResult, PointSet, Result, ignore
+from fewpoint.core.labels import describe_ties
+from fewpoint.core.settings import as_table
+from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.images import hash_sequence
+from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result
+from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
+from fewpoint.methods.registry import OwnSettings, preset
+from fewpoint.pipeline.costs import StageLog
+from fewpoint.pipeline.group import GroupOutcome, run_group
+from fewpoint.pipeline.groups import describe_groups, group_objects, run_groups
+from fewpoint.pipeline.members import kept_of
+from fewpoint.pipeline.model import MODEL_FILE, join_models, save_model
+from fewpoint.pipeline.previous import PreviousRun
+from fewpoint.pipeline.task import Task
+from fewpoint.runs.exports import join_objects, write_film, write_missing
+from fewpoint.runs.previous import load_previous
+from fewpoint.runs.summary import SUMMARY_FILE, examine, label_names, summarise, write_report
+from fewpoint.tracking.min_cost_flow import check_solver
+
+SEGMENTATION = "segmentation"  # the only stage of methods that do not go through the pipeline
+
+
+def segment(
+    sequence: ImageSequence,
+    points: PointSet,
+    bound: AreaBound | float | dict[str, float] | None = None,
+    *,
+    settings: OwnSettings | str = "auto",
+    seed: int = 0,
+    listener: Listener = ignore,
+) -> Result:
+    """Masks of the clicked object on every frame, or of several objects if the points name several.
+
+    bound: largest share of a frame that the object covers, a generous guess; estimated if it is None. With several
+    objects it applies to each, or to some by name.
+    settings: a preset's name, DefaultSettings or PaperSettings. Computes on a GPU if there is one; see run_task for
+    more control.
+    """
+    if isinstance(settings, str):
+        settings = preset(settings, choose_device("auto").type)
+    by_name = bound if isinstance(bound, dict) else {}
+    own = tuple((name, AreaBound(float(each))) for name, each in by_name.items())
+    for_all = None if bound is None or isinstance(bound, dict) else _as_bound(bound)
+    return run_task(Task(sequence, points, for_all, settings, seed, own_bounds=own), listener=listener)
+
+
+def _as_bound(bound: AreaBound | float) -> AreaBound:
+    return bound if isinstance(bound, AreaBound) else AreaBound(float(bound))
+
+
+def refine(
+    previous: str | Path | PreviousRun,
+    sequence: ImageSequence,
+    points: PointSet,
+    *,
+    out: str | Path | None = None,
+    seed: int = 0,
+    listener: Listener = ignore,
+) -> Result:
+    """Masks of a finished run, corrected by changed points in a fraction of its time.
+
+    previous: the run's folder, or what run_and_keep returned with its result. points: all of them, not only new ones.
+    out: a run folder for the result, which can itself be refined; None for no files.
+    """
+    if not isinstance(previous, PreviousRun):
+        previous = load_previous(previous)
+    task = Task(sequence, points, None, previous.settings, seed, previous=previous)
+    task.check_previous()
+    if out is None:
+        return run_task(task, listener=listener)
+    with RunFolder.open(out, task.identity()) as folder:
+        return run_task(task, folder, listener)
+
+
+def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Result:
+    """Segment by the task's method; in a folder, finished stages are kept and reused at the next start."""
+    return _run(task, folder, listener).result
+
+
+def run_and_keep(
+    task: Task, folder: RunFolder | None = None, listener: Listener = ignore
+) -> tuple[Result, PreviousRun]:
+    """run_task, and what another run needs to refine this one or to start from its networks."""
+    done = _run(task, folder, listener)
+    if folder is not None and not done.groups:
+        return done.result, load_previous(folder.path)
+    name = "" if folder is None else str(folder.path)
+    groups = tuple(group.to_previous() for group in done.groups)
+    model = join_models([group.to_model() for group in done.groups])
+    return done.result, PreviousRun(name, hash_sequence(task.sequence), task.settings, groups, model)
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A result, and what the groups of objects that learnt together found on the way; none for other methods."""
+
+    result: Result
+    groups: list[GroupOutcome]
+
+
+def _run(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
+    if folder is not None and folder.finished:
+        result = load_result(folder.path)
+        write_missing(task.sequence, result, task.outputs, folder.path)
+        listener(Message("the run was found finished"))
+        return Done(result, [])
+    log = StageLog(folder, listener)
+    done = _run_pipeline(task, folder, log) if task.uses_pipeline else _run_competitor(task, log)
+    if folder is not None:
+        _finish(task, folder, done, log)
+    return done
+
+
+def _run_competitor(task: Task, log: StageLog) -> Done:
+    """Another method, one object after another; each pixel goes to the object with the largest claim."""
+    method = build_competitor(task.method, task.settings, task.device, log.listener)
+
+    def segment_all() -> tuple[list[ObjectResult], bool]:
+        tasks = [task.of_object(name) for name in task.object_names]
+        given = ((each.sequence, each.points, each.bound) for each in tasks)
+        return [method.segment(*each, seed=task.seed).only for each in given], False
+
+    return Done(_assemble(task, dict(zip(task.object_names, log.run(SEGMENTATION, 0, segment_all), strict=True))), [])
+
+
+def _run_pipeline(task: Task, folder: RunFolder | None, log: StageLog) -> Done:
+    """All objects together if they lie close enough, else one group of them after another."""
+    if task.plan.tracking is not None:
+        check_solver()
+    if task.warm_start is not None:
+        task = replace(task, adapted=task.plan.suit_warm_start())
+    with cpu_threads(task.plan.training.threads):
+        device = choose_device(task.device)
+
+        def run(names: tuple[str, ...], own: Task, own_folder: RunFolder | None) -> GroupOutcome:
+            return run_group(names, own, own_folder, log, device)
+
+        groups, names = group_objects(task), task.object_names
+        if len(groups) > 1:
+            outcomes = run_groups(task, groups, folder, log, run)
+        else:
+            outcomes = [run(names, task.of_objects(names), folder)]
+    found = {name: each for outcome in outcomes for name, each in outcome.objects.items()}
+    notes = tuple(note for outcome in outcomes for note in describe_ties(outcome.ties))
+    if len(groups) == 1:
+        return Done(_name_objects(task, found, notes), outcomes)
+    result = _assemble(task, found)
+    return Done(replace(result, notes=(describe_groups(groups), *notes, *result.notes)), outcomes)
+
+
+def _name_objects(task: Task, found: dict[str, ObjectResult], notes: tuple[str, ...] = ()) -> Result:
+    """A result of objects that share no pixel, labelled in the order of their names."""
+    labels = zip(task.object_names, label_names(task.object_names), strict=True)
+    objects = tuple(replace(found[name], label=label) for name, label in labels)
+    return Result(objects, task.sequence.names, task.sequence.source, notes)
+
+
+def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
+    """A result of objects that were segmented separately, and may claim the same pixels."""
+    if len(found) == 1:
+        return _name_objects(task, found)
+    clicks = tuple(task.points.of_object(name) for name in task.object_names)
+    objects, notes = join_objects(tuple(found[name] for name in task.object_names), clicks)
+    return _name_objects(task, dict(zip(task.object_names, objects, strict=True)), notes)
+
+
+def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
+    """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
+    result, device = done.result, _describe_device(task)
+    health = examine(task, result)
+    summary = {**summarise(result), "health": asdict(min(health, key=lambda each: each.score))}
+
+    def write_masks() -> None:
+        write_result(result, folder.path, task.outputs)
+        if done.groups:
+            model = join_models([group.to_model() for group in done.groups])
+            write_atomically(folder.path / MODEL_FILE, lambda file: save_model(model, file))
+
+    def write() -> tuple[None, bool]:
+        with ThreadPoolExecutor(1) as other:  # compresses while the report is drawn
+            masks = other.submit(write_masks)
+            if task.outputs.film:
+                write_film(task.sequence, result, folder.path)
+            if task.outputs.report:
+                write_report(task, result, folder.path, log, device, health)
+            masks.result()
+        return None, False
+
+    log.run("report", 0, write)
+    write_json(folder.path / SUMMARY_FILE, {**summary, **log.as_table()})
+    folder.write_manifest(
+        "finished",
+        {
+            "settings": task.settings_table(),
+            "device": device,
+            "torch": str(torch.__version__),
+            "refined_from": None if task.previous is None else task.previous.name,
+            GROUPS: _describe_groups(task, folder, done.groups),
+            **log.as_table(),
+            "result": summary,
+        },
+    )
+
+
+def _describe_groups(task: Task, folder: RunFolder, groups: list[GroupOutcome]) -> dict[str, dict[str, Any]]:
+    """What a run that refines this one must know about each group, and the plan that the group followed."""
+    known = folder.manifest.get(GROUPS, {})
+    described = {}
+    for number, group in enumerate(groups, start=1):
+        own = task.of_objects(group.names)
+        entry = {
+            "objects": list(group.names),
+            "focus": list(group.focus.box),
+            "networks": [member.name for member in kept_of(replace(own, adapted=group.plan))],
+            "plan": as_table(group.plan),
+        }
+        described[f"group-{number}"] = {**known.get(f"group-{number}", {}), **entry}
+    return described
+
+
+def _describe_device(task: Task) -> str:
+    """Methods without settings learn nothing and use the CPU only."""
+    return "cpu" if task.settings is None else describe_device(choose_device(task.device))
+

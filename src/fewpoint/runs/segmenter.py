@@ -1,0 +1,25 @@
+"""The pipeline behind the one interface of all methods."""
+
+from dataclasses import dataclass
+
+from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Result, ignore
+from fewpoint.methods.registry import OwnSettings
+from fewpoint.runs.runner import run_task
+from fewpoint.pipeline.task import Task
+
+
+@dataclass(frozen=True)
+class PresetSegmenter:
+    """A named way to run the pipeline: variants are other settings, under another name.
+
+    device: auto, cpu, cuda or mps. listener: gets the events of each run.
+    """
+
+    name: str
+    settings: OwnSettings
+    device: str = "auto"
+    listener: Listener = ignore
+
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
+        task = Task(sequence, points, bound, self.settings, seed, self.device)
+        return run_task(task, listener=self.listener)

@@ -1,0 +1,174 @@
+"""What a run found, in a few figures, a picture and a page."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewpoint import __version__
+from fewpoint.core import ObjectLabel, PointSet, Result, label_objects
+from fewpoint.core.result import UNNAMED
+from fewpoint.io.atomic import write_atomically, write_text
+from fewpoint.core.settings import as_table
+from fewpoint.pipeline.costs import StageLog
+from fewpoint.pipeline.task import Task
+from fewpoint.report.figures import StoppingRule
+from fewpoint.report.health import Health, measure_health
+from fewpoint.report.html import ReportContent, render_report
+from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
+from fewpoint.report.montage import draw_montage, encode_png
+from fewpoint.report.objects import draw_overview, render_objects
+from fewpoint.report.tiles import set_scene
+
+SUMMARY_FILE = "summary.json"
+TRAPPED_ASCENT = 0.9
+SURE_CLICK = 0.5
+
+
+def summarise(result: Result) -> dict[str, Any]:
+    """Plain values for the manifest and for machines: a list of objects, and the figures of a single one again."""
+    objects = [
+        {"value": number, "name": each.only.name, "colour": list(each.only.label.colour), **_describe_object(each)}
+        for number, each in enumerate(result.split(), start=1)
+    ]
+    if len(objects) == 1:
+        return {**_describe_object(result), "objects": objects}
+    return {
+        "frames": len(result.names),
+        "objects": objects,
+        "notes": [*_notes(result), *result.notes],
+        "warnings": [f"{each['name']}: {warning}" for each in objects for warning in each["warnings"]],
+    }
+
+
+def _describe_object(result: Result) -> dict[str, Any]:
+    shares = result.shares
+    history, areas = result.history, measure_areas_mm2(result)
+    return {
+        "frames": len(result.masks),
+        "frames_with_object": int((shares > 0).sum()),
+        "mean_share": float(shares.mean()),
+        "largest_share": float(shares.max()),
+        "volume_ml": measure_volume_ml(result),
+        "areas_mm2": None if areas is None else areas.tolist(),
+        "bound": result.bound.fraction,
+        "bound_origin": result.bound.origin,
+        "epochs": len(history),
+        "selected_epoch": history.selected_epoch,
+        "notes": list(_notes(result)),
+        "warnings": list(find_warnings(result)),
+    }
+
+
+def _notes(result: Result) -> tuple[str, ...]:
+    """What the reader found odd about the input."""
+    return () if result.source is None else result.source.notes
+
+
+def find_warnings(result: Result) -> tuple[str, ...]:
+    """What a user should know before trusting the masks, in plain words."""
+    warnings = []
+    if not result.areas.any():
+        warnings.append("no pixel was marked on any frame: check that the points lie on the object")
+    if len(result.masks) == 1:
+        warnings.append("there is one frame only: nothing was tracked over time, the mask rests on the network alone")
+    from_points = [record for record in result.history.records if not record.phase.startswith("round")]
+    if from_points and from_points[-1].ascent_share > TRAPPED_ASCENT:
+        warnings.append(
+            f"{from_points[-1].ascent_share:.0%} of the last steps only undid earlier ones; "
+            "the network may be trapped: try another --seed or a larger --max-fraction"
+        )
+    if result.history.records and result.history.records[-1].click_probability < SURE_CLICK:
+        warnings.append(
+            f"the network gives the clicked places a mean probability of "
+            f"{result.history.records[-1].click_probability:.2f} only: the masks are likely too small"
+        )
+    estimation = [record for record in from_points if record.phase.startswith("estimation")]
+    selects = result.history.selected_epoch > 0  # methods without a stopping rule select no epoch
+    if selects and estimation and not any(record.stopped for record in estimation):
+        warnings.append("the estimation of the object's share ended without its stopping rule holding: see the priors")
+    if (result.shares >= result.bound.fraction).any():
+        warnings.append("on some frames the mask is as large as the bound: the bound may be too small")
+    return tuple(warnings)
+
+
+def label_names(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
+    """What objects are called and drawn in; a single one without a name is "object"."""
+    return (UNNAMED,) if names == ("",) else label_objects(names)
+
+
+def examine(task: Task, result: Result) -> tuple[Health, ...]:
+    """The health of each object."""
+    return tuple(measure_health(each, _points_on(task, each)) for each in result.split())
+
+
+def _points_on(task: Task, result: Result) -> PointSet:
+    """The points of a single object of the task."""
+    several = len(task.points.object_names) > 1
+    return task.points.of_object(result.only.name) if several else task.points
+
+
+def write_report(
+    task: Task, result: Result, folder: Path, log: StageLog, device: str, health: tuple[Health, ...]
+) -> None:
+    """Write overlay.png and report.html; of several objects those show all of them, and each has its own page.
+
+    health: as examine returns it.
+    """
+    if len(result.objects) == 1:
+        facts = {"Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})"}
+        content = _gather(task, result, folder.name, log, {**_list_facts(task, log, device), **facts})
+        write_page(replace(content, health=health[0]), folder)
+        return
+    picture = draw_overview(task.sequence, task.points, result)
+    _write_overlay(folder, picture)
+    facts = _list_facts(task, log, device)
+    for number, each in enumerate(result.split(), start=1):
+        name, own = each.only.name, task.of_object(each.only.name)
+        content = _gather(own, each, f"{folder.name}: {name}", log, {**facts, "Object": f"{number}, {name}"})
+        write_text(folder / f"report-{number}.html", render_report(replace(content, health=health[number - 1])))
+    summary = summarise(result)
+    write_text(folder / "report.html", render_objects(folder.name, summary, picture, facts))
+
+
+def write_page(content: ReportContent, folder: Path) -> None:
+    """Write overlay.png and report.html of a result."""
+    _write_overlay(folder, draw_montage(content.scene))
+    write_text(folder / "report.html", render_report(content))
+
+
+def _write_overlay(folder: Path, image: np.ndarray) -> None:
+    picture = encode_png(image)
+    write_atomically(folder / "overlay.png", lambda file: file.write(picture))
+
+
+def _list_facts(task: Task, log: StageLog, device: str) -> dict[str, str]:
+    return {
+        "Version": __version__,
+        "Method": task.method,
+        "Device": device,
+        "Memory": f"at most {log.memory.describe()}",
+        "Seed": str(task.seed),
+        "Time limit": log.note or "kept, with the whole schedule" if task.time_limit_s else "none",
+    }
+
+
+def _gather(task: Task, result: Result, title: str, log: StageLog, facts: dict[str, str]) -> ReportContent:
+    return ReportContent(
+        title=title,
+        scene=set_scene(task.sequence, task.points, result),
+        timings=log.seconds,
+        settings=task.settings_table(),
+        facts=facts,
+        warnings=(*_notes(result), *find_warnings(result)),
+        stopping=_find_rule(task),
+    )
+
+
+def _find_rule(task: Task) -> StoppingRule | None:
+    """What ends the estimation of the priors, if there is one."""
+    if not task.uses_pipeline or not task.plan.phases.estimation_epochs:
+        return None
+    stopping = task.plan.stopping
+    return StoppingRule(stopping.variance, stopping.window, stopping.minimum)

@@ -1,0 +1,93 @@
+"""Jobs in plain values."""
+
+import json
+
+import pytest
+
+from fewpoint.core import PointSet
+from fewpoint.core.job import EVERY, GivenBound, Job, OutputChoice, PlainPoints
+from fewpoint.core.source import Reading
+from fewpoint.errors import InputError
+
+POINTS = PointSet.from_rows(
+    [(3, 4, 5), (0, 1, 2)], [7], ["b", "a"], [(0, 9, 9), (0, 9, 9)], ["a", "b"], absent_of=[(5, "a")]
+)
+FULL = Job(
+    input="scan.nii.gz",
+    points=PlainPoints.of(POINTS),
+    reading=Reading("axial", (0, 2), ("t2.nii.gz",), (-160.0, 240.0)),
+    bounds=((EVERY, GivenBound(0.2)), ("a", GivenBound(box=(0, 1, 2, 3, 4)))),
+    preset="fast",
+    changes=(("training.batch", 4), ("tracking.enabled", False), ("network.norm", "group")),
+    seed=3,
+    device="cpu",
+    outputs=OutputChoice(("nifti", "png"), probabilities=True, film=True, report=False),
+    time_limit_s=90.0,
+    warm_start="runs/1",
+    name="p01",
+)
+
+
+@pytest.mark.parametrize("job", [FULL, Job(), Job(points="a.csv", method="eel"), Job(refine="runs/1")])
+def test_a_job_survives_json(job):
+    assert Job.from_table(json.loads(json.dumps(job.as_table(), allow_nan=False))) == job
+    assert json.loads(json.dumps(job.as_table())) == job.as_table()
+
+
+def test_points_survive_as_plain_rows():
+    back = PlainPoints.of(POINTS).to_points()
+    assert PlainPoints.of(back) == PlainPoints.of(POINTS)
+    assert (back.coordinates == POINTS.coordinates).all() and (back.negatives == POINTS.negatives).all()
+
+
+def test_fields_that_are_missing_have_their_defaults():
+    assert Job.from_table({"format": "fewpoint job", "version": 1, "input": "a"}) == Job(input="a")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"version": 2}, "version must be 1, got 2"),
+        ({"format": "order"}, "fewpoint job"),
+        ({"seeds": 1}, "no field seeds; did you mean seed"),
+        ({"seed": True}, "seed must be a whole number, got True"),
+        ({"seed": -1}, "seed must be 0 or above, got -1"),
+        ({"device": "tpu"}, "device must be one of auto, cpu, cuda, mps, got tpu"),
+        ({"input": None}, "input must be text, got nothing"),
+        ({"reading": {"axle": "0"}}, r"no field reading\.axle; did you mean reading\.axis"),
+        ({"reading": {"window": [1]}}, r"reading\.window must be a list of 2 values"),
+        ({"reading": []}, "reading must be an object"),
+        ({"bounds": {"a": {"fraction": 3}}}, r"bounds\.a: .*between 0 and 1, got 3"),
+        ({"bounds": {"a": {}}}, r"bounds\.a: .*a fraction or a box"),
+        ({"bounds": {"a": {"box": [1, 2]}}}, r"bounds\.a\.box must be a list of 5 values"),
+        ({"changes": [["training.batch"]]}, "changes must be a list of 2 values"),
+        ({"changes": [["training.batch", [1]]]}, "changes must be text, a number, true or false"),
+        ({"points": {"rows": [[0, 1]]}}, r"points\.rows must be a list of 3 values"),
+        ({"points": {"rows": []}}, "at least one point"),
+        ({"outputs": {"film": 1}}, r"outputs\.film must be true or false, got 1"),
+        ({"time_limit_s": 0}, "time_limit_s must be seconds above 0"),
+        ({"method": "eel", "preset": "fast"}, "a method or a preset"),
+        ({"method": "eel", "warm_start": "a"}, "neither refine, warm_start nor time_limit_s"),
+        ({"refine": "a", "warm_start": "b"}, "leave out warm_start and time_limit_s"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_field_in_one_line(values, words):
+    with pytest.raises(InputError, match=words) as caught:
+        Job.from_table({"format": "fewpoint job", "version": 1, **values})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_bound_is_measured_on_the_frames():
+    assert GivenBound(0.25).measure(3, (10, 20)).fraction == 0.25
+    with pytest.raises(InputError, match="frames 0 to 2; frames count from zero"):
+        GivenBound(box=(3, 0, 0, 5, 5)).measure(3, (10, 20))
+
+
+def test_each_object_has_one_bound():
+    with pytest.raises(InputError, match="each object once"):
+        Job(bounds=(("a", GivenBound(0.1)), ("a", GivenBound(0.2))))
+
+
+def test_files_are_all_that_is_read():
+    assert FULL.files == ("scan.nii.gz", "t2.nii.gz", "runs/1")
+    assert Job(input="a", points="b.csv").files == ("a", "b.csv")

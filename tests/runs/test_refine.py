@@ -1,0 +1,313 @@
+"""A finished run put right by changed points, in a fraction of its steps."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewpoint.core import AreaBound, EpochFinished, ImageSequence, PointSet, Result, StepsTaken
+from fewpoint.core.settings import override, override_from_text
+from fewpoint.errors import InputError, RunConflictError
+from fewpoint.io.atomic import read_json
+from fewpoint.io.runs import RunFolder
+from fewpoint.methods.default import FAST
+from fewpoint.methods.registry import PRESETS
+from fewpoint.pipeline.model import GroupModel
+from fewpoint.pipeline.previous import PreviousRun
+from fewpoint.pipeline.task import Task
+from fewpoint.runs import runner as run_module
+from fewpoint.runs.previous import load_previous
+from fewpoint.runs.runner import refine, run_and_keep, run_task
+from tiny_runs import TINY, TINY_PAPER, make_task
+
+FRAMES, SIDE = 8, 48
+SMALL = override_from_text(
+    FAST,
+    [
+        "superpixels.count=150",
+        "network.levels=3",
+        "training.max_side=48",
+        "training.frames_per_epoch=12",
+        "clicks.focus=0",
+        "warmup.epochs=24",
+        "rounds.networks=1",
+        "rounds.round_epochs=16",
+    ],
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """An object of a bright and a dim half, and a bright disc elsewhere that looks like the first of them.
+
+    bright, dim, other: (T, H, W) bool.
+    """
+
+    sequence: ImageSequence
+    bright: np.ndarray
+    dim: np.ndarray
+    other: np.ndarray
+
+    @classmethod
+    def make(cls) -> "Scene":
+        rows, columns = np.indices((SIDE, SIDE))
+        shifts = np.arange(FRAMES)[:, np.newaxis, np.newaxis] / 4
+        bright = np.hypot(rows - 24, columns - 16 - shifts) <= 6
+        dim = (np.hypot(rows - 24, columns - 28 - shifts) <= 6) & ~bright
+        other = np.tile(np.hypot(rows - 8, columns - 36) <= 5, (FRAMES, 1, 1))
+        grey = 0.3 + 0.45 * (bright | other) + 0.2 * dim
+        grey = grey + 0.04 * np.random.default_rng(0).standard_normal(grey.shape)
+        return cls(ImageSequence.from_array((255 * grey.clip(0, 1)).astype(np.uint8)), bright, dim, other)
+
+    def recall(self, result: Result) -> tuple[float, float, float]:
+        """The shares of the bright half, the dim half and the disc that a mask holds."""
+        bright, dim, other = (float(result.masks[part].mean()) for part in (self.bright, self.dim, self.other))
+        return bright, dim, other
+
+
+CLICKS = [(frame, 24, 16 + frame // 4) for frame in range(FRAMES)]
+ADDED = [(frame, 24, 28 + frame // 4) for frame in (1, 4, 7)]
+REFUSED = [(frame, 8, 36) for frame in (1, 4, 7)]
+
+
+class Counter:
+    """Counts steps, and epochs by phase."""
+
+    def __init__(self) -> None:
+        self.steps, self.phases = 0, []
+
+    def __call__(self, event: object) -> None:
+        self.steps += isinstance(event, StepsTaken)
+        if isinstance(event, EpochFinished):
+            self.phases.append(event.record.phase)
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch) -> None:
+    """Leave the report out: drawing it takes longer than all the rest."""
+    monkeypatch.setattr(run_module, "write_report", lambda *given: None)
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return Scene.make()
+
+
+@pytest.fixture(scope="module")
+def fresh(scene) -> Iterator[tuple[Result, PreviousRun, int]]:
+    """A run with clicks on the bright half only: its result, what it keeps, and its steps."""
+    counter = Counter()
+    task = Task(scene.sequence, PointSet.from_rows(CLICKS), AreaBound(0.12), SMALL, device="cpu")
+    result, previous = run_and_keep(task, listener=counter)
+    return result, previous, counter.steps
+
+
+def test_the_run_before_misses_a_half_and_leaks(scene, fresh):
+    bright, dim, other = scene.recall(fresh[0])
+    assert bright > 0.8
+    assert dim < 0.2
+    assert other > 0.2
+
+
+def test_added_points_bring_a_missed_part_back(scene, fresh):
+    bright, dim, _ = scene.recall(refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS + ADDED)))
+    assert bright > 0.8
+    assert dim > 0.6
+
+
+def test_negatives_remove_a_leak_on_all_frames_and_leave_the_object(scene, fresh):
+    bright, dim, other = scene.recall(refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS, negatives=REFUSED)))
+    assert bright > 0.8
+    assert dim < 0.2
+    assert other < 0.1
+
+
+def test_refining_with_the_same_points_leaves_the_masks_nearly_as_they_were(scene, fresh):
+    before = fresh[0].masks
+    after = refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS)).masks
+    assert (before != after).sum() < 0.15 * before.sum()
+
+
+def test_a_frame_marked_absent_becomes_empty(scene, fresh):
+    points = PointSet.from_rows([row for row in CLICKS if row[0] != 3], absent=[3])
+    masks = refine(fresh[1], scene.sequence, points).masks
+    assert not masks[3].any()
+    assert masks[[2, 4]].any(axis=(1, 2)).all()
+
+
+def test_refining_takes_at_most_a_tenth_of_the_steps(scene, fresh):
+    counter = Counter()
+    refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS), listener=counter)
+    assert 0 < counter.steps <= fresh[2] / 10
+    assert counter.phases == ["refinement"] * SMALL.refine.epochs
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_with_every_preset_refining_takes_at_most_a_tenth_of_the_epochs(name):
+    plan = PRESETS[name].plan()
+    last = plan.rounds.round_networks if plan.rounds.rounds else plan.rounds.networks
+    assert plan.count_epochs(refining=last) <= plan.count_epochs() / 10
+
+
+def test_negatives_in_the_risk_alone_make_a_network_leak_less(scene):
+    settings = override_from_text(SMALL, ["rounds.rounds=0", "diffusion.enabled=false", "clicks.carry=0"])
+    points = PointSet.from_rows(CLICKS, negatives=REFUSED)
+    bright, _, other = scene.recall(run_task(Task(scene.sequence, points, AreaBound(0.12), settings, device="cpu")))
+    assert bright > 0.6
+    assert other < 0.5  # the superpixels under the negatives themselves are a thirtieth of the disc
+
+
+# What follows is about how a refinement goes, not about what it finds: five small frames.
+SEVERAL = override_from_text(TINY, ["rounds.round_networks=2", "refine.epochs=2", "clicks.focus=1"])
+
+
+def run_in(path: Path, task: Task, listener=lambda event: None) -> Result:
+    with RunFolder.open(path, task.identity()) as folder:
+        return run_task(task, folder, listener)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A finished run's folder; its report is left out."""
+    path = tmp_path_factory.mktemp("runs") / "first"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_module, "write_report", lambda *given: None)
+        run_in(path, make_task(SEVERAL))
+    return path
+
+
+def change(task: Task) -> PointSet:
+    """The task's points, one less, one more and a negative."""
+    rows = [tuple(row) for row in task.points.coordinates.tolist()]
+    frame, y, x = rows[0]
+    return PointSet.from_rows([*rows[:-1], (frame, y + 1, x)], negatives=[(1, 0, 0)])
+
+
+def test_a_run_of_the_papers_method_is_refined_alike_from_its_folder_and_from_memory(tmp_path):
+    task = make_task(override(TINY_PAPER, "refine.epochs", 2))
+    run_in(tmp_path / "first", task)
+    previous = load_previous(tmp_path / "first")
+    assert previous.settings == task.settings
+    one, other = (refine(each, task.sequence, change(task)) for each in (previous, run_and_keep(task)[1]))
+    np.testing.assert_array_equal(one.masks, other.masks)
+    np.testing.assert_array_equal(one.probabilities.values, other.probabilities.values)
+    assert [record.phase for record in one.history.records] == ["refinement"] * 2
+
+
+def test_a_folder_and_what_was_kept_in_memory_refine_alike(folder):
+    task = make_task(SEVERAL)
+    _, kept = run_and_keep(task)
+    one, other = (refine(previous, task.sequence, change(task)) for previous in (folder, kept))
+    np.testing.assert_array_equal(one.masks, other.masks)
+    np.testing.assert_array_equal(one.probabilities.values, other.probabilities.values)
+    phases = [record.phase for record in one.history.records]
+    assert phases == ["refinement, network 1"] * 2 + ["refinement, network 2"] * 2
+
+
+def test_a_refined_run_says_what_it_was_refined_from_and_can_be_refined_again(folder, tmp_path):
+    task = make_task(SEVERAL)
+    refine(folder, task.sequence, change(task), out=tmp_path / "second")
+    refine(tmp_path / "second", task.sequence, task.points, out=tmp_path / "third")
+    manifests = [read_json(path / "manifest.json") for path in (folder, tmp_path / "second", tmp_path / "third")]
+    assert [manifest["refined_from"] for manifest in manifests] == [None, str(folder), str(tmp_path / "second")]
+    digests = [load_previous(path).model.digest for path in (folder, tmp_path / "second")]
+    expected = ["random weights", *(f"refined from {digest[:16]}" for digest in digests)]
+    assert [manifest["identity"]["start"] for manifest in manifests] == expected
+    assert digests[0] != digests[1]
+    labels = [np.load(path / "stages" / "superpixels.npz")["labels"] for path in (folder, tmp_path / "third")]
+    np.testing.assert_array_equal(*labels)
+
+
+def test_a_refinement_that_was_stopped_goes_on_to_the_same_masks(folder, tmp_path):
+    task = make_task(SEVERAL)
+    whole = refine(folder, task.sequence, change(task), out=tmp_path / "whole")
+
+    def stop(event: object) -> None:
+        if isinstance(event, EpochFinished) and event.record.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        refine(folder, task.sequence, change(task), out=tmp_path / "stopped", listener=stop)
+    counter = Counter()
+    again = refine(folder, task.sequence, change(task), out=tmp_path / "stopped", listener=counter)
+    assert counter.phases == ["refinement, network 2"] * 2
+    np.testing.assert_array_equal(again.probabilities.values, whole.probabilities.values)
+    np.testing.assert_array_equal(again.masks, whole.masks)
+
+
+def test_a_folder_of_another_start_is_refused(folder, tmp_path):
+    task = make_task(SEVERAL)
+    with pytest.raises(RunConflictError, match=r"different .*start \(random weights, now refined from"):
+        refine(folder, task.sequence, task.points, out=folder)
+
+
+def test_what_was_deleted_from_a_finished_run_is_made_anew(folder, tmp_path):
+    task = make_task(SEVERAL)
+    bare = tmp_path / "bare"
+    shutil.copytree(folder, bare)
+    shutil.rmtree(bare / "stages")
+    assert load_previous(bare).groups[0].superpixels is None
+    one, other = (refine(path, task.sequence, change(task)) for path in (folder, bare))
+    np.testing.assert_array_equal(one.masks, other.masks)  # the networks say the same again
+
+
+def test_points_outside_the_part_worked_on_widen_it(folder):
+    task = make_task(SEVERAL)
+    assert min(load_previous(folder).groups[0].box[::2]) > 0
+    points = PointSet.from_rows([*map(tuple, task.points.coordinates.tolist()), (2, 0, 0)])
+    result = refine(folder, task.sequence, points)
+    assert result.masks[2, 0, 0]
+
+
+def test_the_bound_is_that_of_the_run_before_unless_one_is_given(folder):
+    task = make_task(SEVERAL)
+    assert refine(folder, task.sequence, task.points).bound.fraction == task.bound.fraction
+    given = replace(task, previous=load_previous(folder), bound=AreaBound(0.3))
+    assert run_task(given).bound.fraction == 0.3
+
+
+def test_another_sequence_is_refused_in_one_line(folder):
+    task = make_task(SEVERAL)
+    other = ImageSequence.from_array(task.sequence.frames + np.uint8(1))
+    with pytest.raises(InputError, match="can only be refined on its own frames"):
+        refine(folder, other, task.points)
+
+
+def test_settings_of_another_network_are_refused_and_others_are_free(folder):
+    task, previous = make_task(SEVERAL), load_previous(folder)
+    with pytest.raises(InputError, match=r"differ in network.base_width \(3, here 4\)"):
+        replace(task, previous=previous, settings=override(SEVERAL, "network.base_width", 4))
+    finer = override_from_text(SEVERAL, ["superpixels.count=60", "training.max_side=24", "refine.epochs=1"])
+    assert len(run_task(replace(task, previous=previous, settings=finer)).history) == 2
+
+
+@pytest.mark.parametrize("extra", [{"time_limit_s": 60.0}, {"warm_start": "the model"}])
+def test_a_refinement_has_no_other_start_and_no_time_limit(folder, extra):
+    previous = load_previous(folder)
+    extra = {name: previous.model if isinstance(value, str) else value for name, value in extra.items()}
+    with pytest.raises(InputError, match="its own short schedule"):
+        replace(make_task(SEVERAL), previous=previous, **extra)
+
+
+def test_an_unfinished_run_cannot_be_refined(folder, tmp_path):
+    started = tmp_path / "started"
+    RunFolder.open(started, make_task(SEVERAL).identity()).close()
+    for path in (started, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match="must be the folder of a finished run"):
+            load_previous(path)
+
+
+@pytest.mark.parametrize("name", ["head.bias", "last weights of the body"])
+def test_weights_of_another_shape_are_refused(folder, name):
+    previous = load_previous(folder)
+    (group,) = previous.groups
+    if not name.startswith("head"):
+        *_, name = (each for each in group.model.weights[0] if not each.startswith("head"))
+    weights = tuple({**each, name: np.zeros(2, np.float32)} for each in group.model.weights)
+    task = make_task(SEVERAL)
+    damaged = replace(previous, groups=(replace(group, model=GroupModel(("",), weights)),))
+    with pytest.raises(InputError, match="must be of the network's shape"):
+        refine(damaged, task.sequence, task.points)

@@ -8,10 +8,20 @@ import { activeRun, currentObject, get, openProject, shownRun } from "./store.js
 
 /** @typedef {import("./tools.js").Pointer} Pointer */
 
+/** @typedef {{from: {y: number, x: number}, to: {y: number, x: number}, radius: number, value: 0 | 1}} Segment */
+
 /**
- * What is being painted, and where the brush was last.
- * @type {{mask: Uint8Array, last: {y: number, x: number}, object: string, frame: number} | null}
+ * What is being painted: the mask as it is shown, and what was painted on it so far.
+ * @typedef {object} Stroke
+ * @property {Uint8Array} mask
+ * @property {(() => Promise<Uint8Array>) | null} under  fetches the mask painted on, if it had not come yet
+ * @property {Segment[]} segments
+ * @property {{y: number, x: number}} last  where the brush was last
+ * @property {string} object
+ * @property {number} frame
  */
+
+/** @type {Stroke | null} */
 let stroke = null;
 
 /**
@@ -40,10 +50,13 @@ export function brushTool(value) {
         return tell("The brush is for the masks of a finished run. Run first.");
       const { frame } = get();
       const { height, width } = openProject();
-      // The stroke before may not have reached the server yet.
-      const known = isPainted(object, frame) ? stroke?.mask : stage.masks.of(object, frame)?.mask;
+      // The stroke before may not have reached the server yet, nor the mask have come from there.
+      const before = isPainted(object, frame) ? stroke : null;
+      const known = before?.mask ?? stage.masks.of(object, frame)?.mask;
       const mask = known?.slice() ?? new Uint8Array(height * width);
-      stroke = { mask, last: pointer.position, object: object.name, frame };
+      const under = before ? before.under : known ? null : stage.masks.loader(object, frame);
+      const segments = before?.segments.slice() ?? [];
+      stroke = { mask, under, segments, last: pointer.position, object: object.name, frame };
       paintTo(pointer, value);
       stage.draw();
     },
@@ -55,8 +68,15 @@ export function brushTool(value) {
     async release(_pointer, stage) {
       const ended = stroke;
       if (ended === null) return;
-      const { mask, object, frame } = ended;
-      const accepted = await act({ kind: "brush", object, frame, runs: encodeRuns(mask) });
+      const { object, frame } = ended;
+      const { width } = openProject();
+      let mask = ended.mask;
+      const accepted = await act({ kind: "brush", object, frame, runs: encodeRuns(mask) }, async (action) => {
+        if (ended.under === null) return action;
+        mask = (await ended.under()).slice();
+        for (const segment of ended.segments) paintSegment(mask, width, segment);
+        return { ...action, runs: encodeRuns(mask) };
+      });
       if (accepted) stage.masks.know(object, frame, mask);
       if (stroke === ended) stroke = null;
       stage.draw();
@@ -87,6 +107,13 @@ export function brushTool(value) {
 /** @param {Pointer} pointer @param {0 | 1} value */
 function paintTo(pointer, value) {
   if (stroke === null) return;
-  paintStroke(stroke.mask, openProject().width, stroke.last, pointer.position, { radius: get().brushRadius, value });
+  const segment = { from: stroke.last, to: pointer.position, radius: get().brushRadius, value };
+  paintSegment(stroke.mask, openProject().width, segment);
+  stroke.segments.push(segment);
   stroke.last = pointer.position;
+}
+
+/** @param {Uint8Array} mask @param {number} width @param {Segment} segment */
+function paintSegment(mask, width, { from, to, radius, value }) {
+  paintStroke(mask, width, from, to, { radius, value });
 }

@@ -128,6 +128,19 @@ export class Masks {
   }
 
   /**
+   * Fetches the mask that would be shown now, whatever is shown by then.
+   * @param {import("./types.js").ObjectMessage} object
+   * @param {number} frame
+   * @returns {(() => Promise<Uint8Array>) | null} null if there is none
+   */
+  loader(object, frame) {
+    const { project } = get();
+    const which = chooseMask(object, frame);
+    if (which === null || project === null) return null;
+    return async () => (await fetchMask(project.id, which, object.colour)).mask;
+  }
+
+  /**
    * Take over a mask that was painted here and is now the server's.
    * @param {string} name
    * @param {number} frame

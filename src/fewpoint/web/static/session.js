@@ -16,7 +16,8 @@ const RETRY_MS = 1000;
 let confirmed = null;
 /**
  * What was done here and is not confirmed yet, in order; opening another project does not drop it.
- * @type {{id: string, action: Action, done: (accepted: boolean) => void}[]}
+ * @typedef {(action: any) => Promise<Action>} Complete
+ * @type {{id: string, action: Action, complete: Complete, done: (accepted: boolean) => void}[]}
  */
 const queue = [];
 let sending = false;
@@ -131,10 +132,16 @@ async function refreshUncertainty() {
 /** Take over what a request for a run answered. @param {Run} run */
 export const knowRun = acceptRun;
 
-/** Do something to the project. @param {Action} action @returns {Promise<boolean>} whether the server accepted it */
-export function act(action) {
+/**
+ * Do something to the project.
+ * @template {Action} Kind
+ * @param {Kind} action
+ * @param {(action: Kind) => Promise<Action>} complete  what is sent, if that depends on what the server still has to say
+ * @returns {Promise<boolean>} whether the server accepted it
+ */
+export function act(action, complete = async () => action) {
   return new Promise((done) => {
-    queue.push({ id: openProject().id, action, done });
+    queue.push({ id: openProject().id, action, complete, done });
     set({ unsaved: queue.length });
     show();
     send();
@@ -146,7 +153,7 @@ async function send() {
   if (sending) return;
   sending = true;
   for (let next = queue[0]; next !== undefined; next = queue[0]) {
-    const outcome = await deliver(next.id, next.action);
+    const outcome = await deliver(next.id, () => next.complete(next.action));
     if (outcome === "unreachable") {
       set({ online: false });
       await new Promise((resume) => window.setTimeout(resume, RETRY_MS));
@@ -160,10 +167,14 @@ async function send() {
   sending = false;
 }
 
-/** @param {string} id @param {Action} action @returns {Promise<"accepted" | "refused" | "unreachable">} */
-async function deliver(id, action) {
+/**
+ * @param {string} id
+ * @param {() => Promise<Action>} complete
+ * @returns {Promise<"accepted" | "refused" | "unreachable">}
+ */
+async function deliver(id, complete) {
   try {
-    const { project } = await sendAction(id, action);
+    const { project } = await sendAction(id, await complete());
     set({ online: true });
     accept(project);
     return "accepted";

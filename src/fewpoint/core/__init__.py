@@ -23,9 +23,12 @@ from fewpoint.core.segmenter import Segmenter
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.core.superpixels import SuperpixelMap
+from fewpoint.core.words import NOTHING_SAID, Box, Words
 
 __all__ = [
+    "NOTHING_SAID",
     "AreaBound",
+    "Box",
     "EpochFinished",
     "EpochPredicted",
     "EpochRecord",
@@ -50,6 +53,7 @@ __all__ = [
     "StepsTaken",
     "SuperpixelMap",
     "SuperpixelsReady",
+    "Words",
     "ignore",
     "label_objects",
 ]

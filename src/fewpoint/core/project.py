@@ -8,6 +8,7 @@ from fewpoint.core import actions
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.points import PointSet
 from fewpoint.core.run_lengths import Stretches, check_stretches
+from fewpoint.core.words import Box
 from fewpoint.errors import InputError
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -28,21 +29,6 @@ class Click:
     y: int
     x: int
     positive: bool = True
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box on a frame, bottom and right exclusive."""
-
-    frame: int
-    top: int
-    left: int
-    bottom: int
-    right: int
-
-    def bound(self, size: tuple[int, int]) -> AreaBound:
-        """The share of a frame of this size inside the box."""
-        return AreaBound.from_box((self.top, self.left, self.bottom, self.right), size)
 
 
 @dataclass(frozen=True)

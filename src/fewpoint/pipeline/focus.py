@@ -101,7 +101,10 @@ class Focus:
         if self.whole:
             return task
         sequence = task.sequence.crop((self.top, self.bottom), (self.left, self.right))
-        return replace(task, sequence=sequence, points=self._narrow_points(task.points), outputs=Outputs(formats=()))
+        rows, columns = (self.top, self.bottom), (self.left, self.right)
+        words = tuple((name, each.crop(rows, columns, self.full)) for name, each in task.words)
+        points = self._narrow_points(task.points)
+        return replace(task, sequence=sequence, points=points, words=words, outputs=Outputs(formats=()))
 
     def _narrow_points(self, points: PointSet) -> PointSet:
         """The points in the box's own rows and columns, without the negatives outside it: no mask reaches there."""

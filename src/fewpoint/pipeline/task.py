@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from fewpoint import __version__
-from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.core import NOTHING_SAID, AreaBound, ImageSequence, PointSet, Words
 from fewpoint.core.settings import as_table
 from fewpoint.errors import InputError
 from fewpoint.io.formats import Outputs
@@ -30,6 +30,7 @@ class Task:
     time_limit_s: seconds from the start to the masks, into which the schedule is shortened to fit; None for no limit.
     previous: a finished run on the same sequence that this one refines; objects that it does not know are trained from
     scratch. warm_start: networks trained elsewhere, from whose weights those that learn from the points start.
+    words: by object, what was said about it besides points; "" for a single object whose points have no name.
     own_bounds: of several objects, by name, those whose bound differs from the rest.
     method: its name; that of the settings if it is left out. settings: the method's own, as requested; None if it has
     none. adapted: the plan made from them, as a run has adapted it to what it found out; None before that.
@@ -48,6 +49,7 @@ class Task:
     own_bounds: tuple[tuple[str, AreaBound], ...] = ()
     method: str = ""
     adapted: Plan | None = None
+    words: tuple[tuple[str, Words], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.method:
@@ -60,6 +62,8 @@ class Task:
             if model is not None:
                 model.check_fits(self.plan.network, self.sequence.shape[-1])
         self.points.check_inside(len(self.sequence), self.sequence.size)
+        for _, words in self.words:
+            words.check_inside(len(self.sequence), self.sequence.size)
         self.outputs.check(self.sequence.source)
         names = self.points.object_names
         if len(names) > 1:
@@ -78,6 +82,11 @@ class Task:
             raise InputError(
                 f"a negative is given for the object {unknown[0]}, which has no point; there are {', '.join(names)}"
             )
+
+    @property
+    def own_words(self) -> Words:
+        """What was said about the only object of a task on one object."""
+        return dict(self.words).get(self.object_names[0], NOTHING_SAID)
 
     @property
     def uses_pipeline(self) -> bool:
@@ -109,6 +118,7 @@ class Task:
             points=self.points.of_object(name) if several else self.points,
             bound=dict(self.own_bounds).get(name, self.bound),
             own_bounds=(),
+            words=tuple(("" if several else name, words) for own, words in self.words if own == name),
         )
 
     def of_objects(self, names: tuple[str, ...]) -> "Task":
@@ -125,7 +135,8 @@ class Task:
         if len(names) == 1:
             return replace(self.of_object(names[0]), previous=previous)
         own = tuple((name, bound) for name, bound in self.own_bounds if name in names)
-        return replace(self, points=self.points.of_objects(names), own_bounds=own, previous=previous)
+        words = tuple((name, each) for name, each in self.words if name in names)
+        return replace(self, points=self.points.of_objects(names), own_bounds=own, words=words, previous=previous)
 
     @property
     def refining(self) -> int:

@@ -179,11 +179,11 @@ def leave_out_last_step(
         from fewpoint.methods.competitors import network_learning  # loads torch
 
         return network_learning.choose_masks(superpixels, result.probabilities, case.points, untracked.tracking)
-    from fewpoint.pipeline.stages import choose_labels  # loads torch
+    from fewpoint.pipeline.masks import choose_labels
     from fewpoint.pipeline.task import Task
 
     task = Task(case.sequence, case.points, result.bound, untracked)
-    return choose_labels({"": task}, superpixels, (result.probabilities,), (None,))[0].view(bool)
+    return choose_labels({"": task}, superpixels, (result.probabilities,), (None,)).labels.view(bool)
 
 
 def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarray) -> Measurement:

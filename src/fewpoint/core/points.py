@@ -110,6 +110,15 @@ class PointSet:
         absent = {*self.absent, *(frame for frame, absentee in self.absent_of if absentee == name)}
         return PointSet(self.coordinates[own], tuple(sorted(absent)), negatives=negatives)
 
+    def marks_of(self, name: str) -> tuple[object, ...]:
+        """All that was marked for an object, without what follows from marks of others; equal if they are the same."""
+        named = zip(self.coordinates.tolist(), self.objects or (name,) * len(self), strict=True)
+        own = [row for row, each in named if each == name]
+        refused = zip(self.negatives.tolist(), self._refused_objects(), strict=True)
+        negatives = [row for row, each in refused if each in ("", name)]
+        absent = sorted({*self.absent, *(frame for frame, each in self.absent_of if each == name)})
+        return own, negatives, absent
+
     def of_objects(self, names: tuple[str, ...]) -> "PointSet":
         """The marks of some objects, with their names; points on the others become negatives of all of these.
 

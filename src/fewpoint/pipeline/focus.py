@@ -123,7 +123,7 @@ class Focus:
         """The bound as a share of the box."""
         if self.whole:
             return bound
-        return AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
+        return replace(bound, fraction=min(bound.fraction / self.share, LARGEST_BOUND))
 
     def widen(self, result: ObjectResult, bound: AreaBound) -> ObjectResult:
         """What was found inside the box as a result for whole frames, empty outside, with their bound."""

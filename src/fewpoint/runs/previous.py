@@ -53,6 +53,8 @@ def _load_group(
         model=model,
         superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,
         logits=tuple(_load_logits(path) for path in networks) if kept else (),
+        levels=tuple(entry.get("levels", ())),
+        labels=load_arrays(masks)["values"] if (masks := stages / "masks.npz").is_file() else None,
     )
 
 

@@ -21,6 +21,7 @@ COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, "#CC79A7", "#000000")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))  # when the colours begin again
 DPI = 160
 TEXT_SIZE = 9
+NAMED_FROM = 2  # rounds, from which a thin line is long enough for the name of its type
 
 
 def write_curves(rows: Iterable[EffortRow], path: Path) -> None:
@@ -48,6 +49,7 @@ def draw_curves(ways: Sequence[Way]) -> "Figure":
     panel.tick_params(labelsize=TEXT_SIZE)
     panel.grid(alpha=0.25, linewidth=0.6)
     panel.locator_params(axis="x", integer=True)
+    panel.margins(x=0.08)
     figure.legend(loc="outside right upper", fontsize=TEXT_SIZE - 1, frameon=False)
     return figure
 
@@ -67,8 +69,10 @@ def _draw_way(panel: "Axes", way: Way, label: str, look: tuple) -> None:
     numbers = range(way.rounds + 1)
     colour, dashes = look
     curves = {kind: np.array([_mean_of(way, kind, number) for number in numbers]) for kind in way.types}
-    for words, scores in (curve.T for curve in curves.values()):
+    for kind, (words, scores) in ((kind, curve.T) for kind, curve in curves.items()):
         panel.plot(words, scores, color=colour, linestyle=dashes, linewidth=0.8, alpha=0.45)
+        if way.rounds >= NAMED_FROM and np.isfinite(scores[-1]):
+            panel.text(words[-1], scores[-1], f"  {kind}", size=TEXT_SIZE - 2, color=colour, va="center")
     words, scores = np.mean(list(curves.values()), axis=0).T
     style = {"color": colour, "linestyle": dashes, "linewidth": 2.4, "marker": "o", "markersize": 5, "zorder": 3}
     panel.plot(words, scores, label=label, **style)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RUN_FOLDER, ROUNDS_FOLDER = "run", "rounds"
 ROUND_FILE, FIRST_MONTAGE_FILE = "round.json", "montage-0.png"
 NO_FILES = Outputs(formats=(), report=False)
-WRITING = "report"  # the stage after which a person has waited long enough: masks are there
+WRITING = "report"  # the stage in which results are written: what a person waits for is there before it
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Stopwatch:
         self._started, self._stopped = time.perf_counter(), 0.0
 
     def __call__(self, event: Event) -> None:
-        if event == StageStarted(WRITING):
+        if isinstance(event, StageStarted) and event.stage == WRITING:
             self._stopped = time.perf_counter()
 
     @property

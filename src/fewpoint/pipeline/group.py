@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from fewpoint.core import (
-    NOTHING_SAID,
     AreaBound,
     Listener,
     Message,
@@ -31,7 +30,7 @@ from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels
+from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, find_touched, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
@@ -157,7 +156,9 @@ def _previous_of(task: Task) -> PreviousGroup | None:
 def _choose_focus(task: Task, foci: list[Focus]) -> Focus:
     """The box round all foci; in a refinement the previous focus, widened if points lie outside it."""
     focus, previous = Focus.round_all(foci), _previous_of(task)
-    return focus if previous is None else Focus(task.sequence.size, *previous.box).reach(task.points, focus)
+    if previous is not None:
+        focus = Focus(task.sequence.size, *previous.box).reach(task.points, focus)
+    return focus.hold(tuple(words for _, words in task.words))
 
 
 def _narrow(task: Task, focus: Focus) -> Task:
@@ -226,26 +227,6 @@ def _prepare(tasks: Tasks, superpixels: SuperpixelMap, device: torch.device) -> 
     return prepared
 
 
-def find_touched(task: Task) -> frozenset[str]:
-    """The objects about which something was said since the run that is refined; all if that is not known.
-
-    task: on the objects of a group, in whole frames.
-    """
-    names, previous = frozenset(task.object_names), task.previous
-    if previous is None or previous.points is None:
-        return names
-    said, before = dict(task.words), dict(previous.words)
-    bounded = {name for name, _ in task.own_bounds}
-    return frozenset(
-        name
-        for name in names
-        if task.bound is not None
-        or name in bounded
-        or task.points.marks_of(name) != previous.points.marks_of(name)
-        or said.get(name, NOTHING_SAID) != before.get(name, NOTHING_SAID)
-    )
-
-
 def _run_inside(
     inputs: dict[str, ObjectInputs],
     superpixels: SuperpixelMap,
@@ -305,7 +286,8 @@ def _choose_labels(
 
     def choose() -> Labels:
         chosen = choose_labels(tasks, superpixels, maps, smoothers, _levels_of(inputs))
-        return Labels(_keep_untouched(chosen.labels, inputs), chosen.ties, chosen.levels)
+        touched = frozenset(name for name, own in inputs.items() if own.touched)
+        return Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.levels)
 
     def save(labels: Labels, file: BinaryIO) -> None:
         arrays = {"values": labels.values, "ties": np.array(labels.ties), "levels": np.array(labels.levels)}
@@ -328,30 +310,3 @@ def _levels_of(inputs: dict[str, ObjectInputs]) -> tuple[float | None, ...]:
         return (None,) * len(inputs)
     before = first.task.previous.groups[0].levels or (0.0,) * len(inputs)
     return tuple(0.0 if own.touched else level for own, level in zip(inputs.values(), before, strict=True))
-
-
-def _keep_untouched(labels: np.ndarray, inputs: dict[str, ObjectInputs]) -> np.ndarray:
-    """Labels (T, H, W) in which objects that nobody touched are as they were, unless a word says otherwise."""
-    previous = next(iter(inputs.values())).task.previous
-    before = None if previous is None else previous.groups[0].labels
-    kept = [number for number, own in enumerate(inputs.values(), start=1) if not own.touched]
-    if before is None or not kept or before.shape != labels.shape:
-        return labels
-    for frame, (now, then) in enumerate(zip(labels, before, strict=True)):
-        claimed = np.zeros(now.shape, bool)
-        for own in inputs.values():
-            if own.touched:
-                claimed |= _said_to_be(own.task, frame)
-        now[np.isin(now, kept)] = 0
-        again = np.isin(then, kept) & ~claimed
-        now[again] = then[again]
-    return labels
-
-
-def _said_to_be(task: Task, frame: int) -> np.ndarray:
-    """(H, W) bool, where a person said outright that an object is on a frame."""
-    size = task.sequence.size
-    said = task.own_words.mask(frame, size) if frame in task.own_words.outlined else np.zeros(size, bool)
-    rows = task.points.coordinates[task.points.frames == frame]
-    said[rows[:, 1], rows[:, 2]] = True
-    return said

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, logit
 
-from fewpoint.core import ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap, Words
+from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap, Words
 from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import make_frames, walk
 from fewpoint.pipeline.task import Task
@@ -46,6 +46,10 @@ class Surroundings:
     sequence: ImageSequence
     superpixels: SuperpixelMap
     settings: DiffusionSettings
+
+    def prepare(self) -> None:
+        """Find out now what the first answer would find out else."""
+        _ = self.links, self.traits, self.areas, self.frames
 
     @cached_property
     def links(self) -> RegionLinks:
@@ -113,7 +117,7 @@ def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[Poi
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """scores: (total,) of an object's regions, 0 or above in its mask. level: by which they were lowered for its size."""
+    """scores: (total,) of an object's regions, 0 or above in its mask. level: what was taken off them for its size."""
 
     scores: np.ndarray
     level: float
@@ -177,7 +181,7 @@ def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings) ->
 
 
 def _likest_level(scores: np.ndarray, areas: np.ndarray, truth: np.ndarray) -> float:
-    """The level at which scores cut out what has the largest F1 with the (n,) bool truth; of several the one nearest 0."""
+    """The level at which scores cut out what has the largest F1 with the (n,) truth; of several the one nearest 0."""
     marked = scores >= OUTLINE_LEVELS[:, np.newaxis]
     hits = (areas * truth * marked).sum(1)
     f1 = 2 * hits / ((areas * marked).sum(1) + (areas * truth).sum())
@@ -290,6 +294,52 @@ def _obey(claims: np.ndarray, frame: int, words: Words) -> np.ndarray:
     inside = np.s_[box.top : box.bottom, box.left : box.right]
     obeyed[inside] = claims[inside]
     return obeyed
+
+
+def find_touched(task: Task) -> frozenset[str]:
+    """The objects about which something was said since the run that is refined; all if that is not known."""
+    names, previous = frozenset(task.object_names), task.previous
+    if previous is None or previous.points is None:
+        return names
+    said, before = dict(task.words), dict(previous.words)
+    bounded = {name for name, _ in task.own_bounds}
+    return frozenset(
+        name
+        for name in names
+        if task.bound is not None
+        or name in bounded
+        or task.points.marks_of(name) != previous.points.marks_of(name)
+        or said.get(name, NOTHING_SAID) != before.get(name, NOTHING_SAID)
+    )
+
+
+def keep_untouched(labels: np.ndarray, tasks: Tasks, touched: frozenset[str]) -> np.ndarray:
+    """Labels (T, H, W) in which objects that nobody touched are as they were, unless a word says otherwise.
+
+    tasks: on the objects of the labels, in order; they know the run that is refined.
+    """
+    previous = next(iter(tasks.values())).previous
+    before = None if previous is None else previous.groups[0].labels
+    kept = [number for number, name in enumerate(tasks, start=1) if name not in touched]
+    if before is None or not kept or before.shape != labels.shape:
+        return labels
+    for frame, (now, then) in enumerate(zip(labels, before, strict=True)):
+        claimed = np.zeros(now.shape, bool)
+        for name in touched:
+            claimed |= _said_to_be(tasks[name], frame)
+        now[np.isin(now, kept)] = 0
+        again = np.isin(then, kept) & ~claimed
+        now[again] = then[again]
+    return labels
+
+
+def _said_to_be(task: Task, frame: int) -> np.ndarray:
+    """(H, W) bool, where a person said outright that an object is on a frame."""
+    size = task.sequence.size
+    said = task.own_words.mask(frame, size) if frame in task.own_words.outlined else np.zeros(size, bool)
+    rows = task.points.coordinates[task.points.frames == frame]
+    said[rows[:, 1], rows[:, 2]] = True
+    return said
 
 
 def _logits(probabilities: np.ndarray) -> np.ndarray:

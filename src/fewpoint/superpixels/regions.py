@@ -81,7 +81,7 @@ def labelled_regions(
     """Global indices, each once, of the regions that are the object and of those that are not.
 
     carried: the points together with those that motion carried them to. In a region that holds several, a person's own
-    point counts more than a carried one, and of two alike the positive. Outlined frames and boxes count more than either.
+    point counts more than a carried one, and of two alike the positive. Outlined frames and boxes count most.
     """
     own_negative = regions_at_negatives(superpixels, points)
     positive = np.setdiff1d(regions_at_points(superpixels, carried), own_negative)

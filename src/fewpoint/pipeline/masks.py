@@ -34,9 +34,9 @@ from fewpoint.tracking.paths import track
 Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
 
 SUREST = 1e-4  # probabilities are kept this far from 0 and 1
-MOST_OUTLINED = 120  # regions of outlined frames that a correction heeds: those that are most wrong
-OUTLINE_LEVELS = np.arange(-3.0, 3.01, 0.25)
-FAR, NEAR_FRAMES, UNTOLD = 0.5, 8.0, 0.3  # how much an outlined frame says about the size on others
+MOST_OUTLINED = 12  # regions on each side of an outline that a correction heeds: those that are most wrong
+OUTLINE_LEVELS = np.arange(-1.5, 1.51, 0.25)
+NEAR_FRAMES = 8.0  # over which an outlined frame says something about the size on others
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,19 +174,19 @@ def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -
 def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
     """(T,) levels at which outlined frames say that the object ends.
 
-    The level of an outlined frame is the one at which the mask cut from it is most like the outline. It counts on that
-    frame, less on frames far away, and less if there are no others that say the same.
+    The level of an outlined frame is the one at which the mask cut from it is most like the outline. It counts half on
+    that frame, less on others the farther they are, and more if other outlined frames say the same.
     """
     n_frames = len(near.superpixels.counts)
     inside, _ = outlined_regions(near.superpixels, replace(words, boxes=()))
-    weights, total = np.full(n_frames, UNTOLD), np.zeros(n_frames)
+    weights, total = np.ones(n_frames), np.zeros(n_frames)
     for frame, runs in words.outlined.items():
         if not runs:
             continue  # the object is not there: that says nothing about its size elsewhere
         here = np.flatnonzero(near.frames == frame)
         truth = np.isin(here, inside)
         level = _likest_level(scores[here], near.areas[here], truth)
-        weight = FAR + (1 - FAR) * np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
+        weight = np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
         weights, total = weights + weight, total + weight * level
     return total / weights
 

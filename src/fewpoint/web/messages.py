@@ -17,6 +17,7 @@ Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(ge=0, le=1)]
 EntryKind = Literal["folder", "input", "project"]
 SequenceKind = Literal["volume", "video", "frames"]
+LiveState = Literal["off", "starting", "ready", "failed"]
 
 
 class Strict(BaseModel):
@@ -150,6 +151,27 @@ class RunMessage(Strict):
     objects: list[str]
 
 
+class LiveMessage(Strict):
+    """How masks follow what is said, at once.
+
+    stamp: grows with every change of this. number: grows with every answer. version: of the project that was answered.
+    objects: those whose masks are the answer's; the others have those of the last run. rough: nothing has been learnt
+    yet. newer: objects about which something was said since the last run was begun. due: a run will begin by itself.
+    """
+
+    on: bool
+    state: LiveState
+    stamp: int
+    number: int
+    version: int
+    objects: list[str]
+    rough: bool
+    seconds: float
+    newer: list[str]
+    due: bool
+    message: str
+
+
 class ProjectMessage(Strict):
     """path: where the project is kept. frames_key: changes with the frames; put it into their addresses as v."""
 
@@ -175,6 +197,7 @@ class ProjectMessage(Strict):
     settings: SettingsMessage
     bound: BoundMessage
     runs: list[RunMessage]
+    live: LiveMessage
 
 
 class FrameQuery(Strict):
@@ -202,6 +225,12 @@ class RunRequest(Strict):
     """refine: go on from the networks of the last run instead of starting from scratch."""
 
     refine: bool = False
+
+
+class LiveRequest(Strict):
+    """on: whether masks follow what is said, and learning goes on by itself."""
+
+    on: bool
 
 
 class MaskMessage(Strict):
@@ -273,7 +302,14 @@ class PreviewEvent(Strict):
     run: int
 
 
-Event = HelloEvent | ProjectEvent | RunEvent | PreviewEvent
+class LiveEvent(Strict):
+    """Masks were answered, or cannot be."""
+
+    kind: Literal["live"] = "live"
+    live: LiveMessage
+
+
+Event = HelloEvent | ProjectEvent | RunEvent | PreviewEvent | LiveEvent
 
 
 def describe_run(record: RunRecord, objects: list[str]) -> RunMessage:

@@ -1,5 +1,7 @@
 /** What can a person make the page do, and by which key? Buttons, keys and the help all come from this list. */
 
+import { acceptFrame } from "./brush-tool.js";
+import { toggleLive } from "./live-panel.js";
 import { tell } from "./notices.js";
 import { act } from "./session.js";
 import { activeRun, currentObject, get, openProject, set, shownRun } from "./store.js";
@@ -151,6 +153,10 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => currentObject() !== null,
       on: () => currentObject()?.absent.includes(get().frame) ?? false,
     },
+    accept: {
+      ...simple("This frame is right: its mask is kept", ["Enter", "Ctrl+Enter"], () => acceptFrame(stage), "Mark"),
+      can: () => currentObject() !== null,
+    },
     stepping: toggle("stepping", "Step on: a click goes on to the next frame", "Mark", "S"),
     undo: {
       ...simple("Undo", ["Ctrl+Z"], () => act({ kind: "undo" }), "Mark"),
@@ -161,6 +167,10 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => get().project?.can_redo ?? false,
     },
 
+    live: {
+      ...simple("Live: the mask follows your clicks", ["L"], toggleLive, "Run and check"),
+      on: () => get().project?.live.on ?? false,
+    },
     run: {
       ...simple("Run", ["R"], () => startRun(false), "Run and check"),
       can: () => isOpen() && activeRun() === null,

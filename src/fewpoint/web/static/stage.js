@@ -186,7 +186,8 @@ export class Stage {
       if (showContour) {
         context.globalAlpha = 1;
         context.lineWidth = 1.75 / this.view.zoom;
-        context.lineCap = "square";
+        context.lineCap = mask.rough ? "butt" : "square";
+        if (mask.rough) context.setLineDash([5 / this.view.zoom, 4 / this.view.zoom]);
         context.strokeStyle = object.colour;
         context.stroke(mask.edges);
       }

@@ -22,7 +22,8 @@
  * @property {boolean} playing
  * @property {boolean} stepping  whether a click goes on to the next frame
  * @property {boolean} showPlanes
- * @property {{run: number, count: number} | null} preview  the run that last sent one, and how many it has sent
+ * @property {{run: number, count: number, share: number} | null} preview  the run that last sent one, how many it has
+ *   sent, and which share of its learning was done by then
  * @property {import("./types.js").UncertaintyMessage | null} uncertainty
  * @property {boolean} online
  * @property {number} unsaved  actions that the server has not confirmed

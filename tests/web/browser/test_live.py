@@ -1,6 +1,5 @@
 """Live mode: the mask follows what a person says, learning follows by itself, and nothing needs to be pressed."""
 
-import numpy as np
 import pytest
 
 from synthetic import save_frames

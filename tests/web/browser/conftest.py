@@ -210,7 +210,7 @@ def shared_server(tmp_path_factory, phantom) -> Iterator[Server]:
     save_frames(phantom.sequence.frames, root / "frames")
     voxels = phantom.sequence.frames[..., 0].transpose(2, 1, 0).astype(np.int16)
     nibabel.save(nibabel.Nifti1Image(voxels, np.diag([0.8, 0.8, 3.0, 1.0])), root / "volume.nii.gz")
-    server = Server(root)
+    server = Server(root, ("--no-live",))
     server.start()
     yield server
     server.kill(signal.SIGTERM)

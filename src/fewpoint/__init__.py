@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers, which do not follow __getattr__
-    from fewpoint.core import AreaBound, ImageSequence, PointSet, Result
+    from fewpoint.core import AreaBound, Box, ImageSequence, PointSet, Result, Words
     from fewpoint.core.job import Job
     from fewpoint.errors import FewpointError
     from fewpoint.evaluation.metrics import score_masks
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AreaBound",
+    "Box",
     "DefaultSettings",
     "FewpointError",
     "ImageSequence",
@@ -34,6 +35,7 @@ __all__ = [
     "PaperSettings",
     "PointSet",
     "Result",
+    "Words",
     "make_phantom",
     "preset",
     "read_masks",
@@ -47,6 +49,7 @@ __all__ = [
 
 _HOMES = {
     "AreaBound": "fewpoint.core",
+    "Box": "fewpoint.core",
     "DefaultSettings": "fewpoint.methods.default",
     "FewpointError": "fewpoint.errors",
     "ImageSequence": "fewpoint.core",
@@ -54,6 +57,7 @@ _HOMES = {
     "PaperSettings": "fewpoint.methods.paper",
     "PointSet": "fewpoint.core",
     "Result": "fewpoint.core",
+    "Words": "fewpoint.core",
     "make_phantom": "fewpoint.evaluation.phantom",
     "preset": "fewpoint.methods.registry",
     "read_masks": "fewpoint.io.masks",

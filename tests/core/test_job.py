@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from fewpoint.core import PointSet
-from fewpoint.core.job import EVERY, GivenBound, Job, OutputChoice, PlainPoints
+from fewpoint.core import Box, PointSet, Words
+from fewpoint.core.job import EVERY, GivenBound, GivenWords, Job, OutlineFile, OutputChoice, PlainPoints
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
 
@@ -25,10 +25,14 @@ FULL = Job(
     time_limit_s=90.0,
     warm_start="runs/1",
     name="p01",
+    words=(("", Words(size=1.5, sizes={2: 0.8})), ("a", Words({3: ((0, 4),)}, (Box(1, 2, 3, 4, 5),)))),
+    added_words=(
+        ("a", GivenWords((OutlineFile("m.png", 3), OutlineFile("v.nii.gz")), (Box(0, 1, 2, 3, 4),), 1.0, ((2, 0.5),))),
+    ),
 )
 
 
-@pytest.mark.parametrize("job", [FULL, Job(), Job(points="a.csv", method="eel"), Job(refine="runs/1")])
+@pytest.mark.parametrize("job", [FULL, Job(), Job(points="a.csv", method="eel"), Job(refine="runs/1"), Job(words=())])
 def test_a_job_survives_json(job):
     assert Job.from_table(json.loads(json.dumps(job.as_table(), allow_nan=False))) == job
     assert json.loads(json.dumps(job.as_table())) == job.as_table()
@@ -69,6 +73,13 @@ def test_fields_that_are_missing_have_their_defaults():
         ({"method": "eel", "preset": "fast"}, "a method or a preset"),
         ({"method": "eel", "warm_start": "a"}, "neither refine, warm_start nor time_limit_s"),
         ({"refine": "a", "warm_start": "b"}, "leave out warm_start and time_limit_s"),
+        ({"words": []}, "words must be an object of words by name"),
+        ({"words": {"a": {"size": 90}}}, r"words\.a: a size must be a factor between 0\.05 and 20, got 90"),
+        ({"words": {"a": {"boxes": [[1, 2]]}}}, r"words\.a: words must be outlined masks as runs by frame"),
+        ({"added_words": {"a": {"seize": 1}}}, r"no field added_words\.a\.seize; did you mean added_words\.a\.size"),
+        ({"added_words": {"a": {"size": 0}}}, r"added_words\.a: a size must be a factor"),
+        ({"added_words": {"a": {"boxes": [[1, 2]]}}}, r"added_words\.a\.boxes must be a list of 5 values"),
+        ({"added_words": {"a": {"outlined": ["m.png"]}}}, r"added_words\.a\.outlined must be an object of fields"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_field_in_one_line(values, words):
@@ -83,11 +94,22 @@ def test_a_bound_is_measured_on_the_frames():
         GivenBound(box=(3, 0, 0, 5, 5)).measure(3, (10, 20))
 
 
-def test_each_object_has_one_bound():
-    with pytest.raises(InputError, match="each object once"):
+def test_each_object_has_one_bound_and_one_entry_of_words():
+    with pytest.raises(InputError, match="bounds must name each object once"):
         Job(bounds=(("a", GivenBound(0.1)), ("a", GivenBound(0.2))))
+    with pytest.raises(InputError, match="words must name each object once"):
+        Job(words=(("a", Words()), ("a", Words(size=2.0))))
+
+
+def test_that_nothing_was_said_is_another_thing_than_not_to_say():
+    assert Job().words is None and Job(words=()) != Job()
+
+
+def test_two_boxes_on_one_frame_are_refused():
+    with pytest.raises(InputError, match="one box per object, frame 1 has several"):
+        GivenWords(boxes=(Box(1, 0, 0, 1, 1), Box(1, 0, 0, 2, 2)))
 
 
 def test_files_are_all_that_is_read():
-    assert FULL.files == ("scan.nii.gz", "t2.nii.gz", "runs/1")
+    assert FULL.files == ("scan.nii.gz", "t2.nii.gz", "m.png", "v.nii.gz", "runs/1")
     assert Job(input="a", points="b.csv").files == ("a", "b.csv")

@@ -39,12 +39,15 @@ def test_every_kind_of_action_is_taken(client):
     do(client, project, "rename_object", object="liver", name="spleen")
     do(client, project, "recolour_object", object="spleen", colour="#00FF00")
     do(client, project, "set_settings", preset="fast", seed=3)
+    do(client, project, "set_size", object="object", size=1.5)
+    do(client, project, "set_size", object="object", size=0.8, frame=2)
     do(client, project, "brush", object="object", frame=1, runs=[[0, 5], [9, 2]])
     state = do(client, project, "brush", object="object", frame=2, runs=[])
     assert [each["name"] for each in state["objects"]] == ["object", "spleen"]
     marked = state["objects"][0]
     assert marked["points"] == [{"id": 1, "frame": 0, "y": 3, "x": 4, "positive": True}]
     assert (marked["absent"], marked["brushed"], marked["box"]["share"]) == ([3], [1, 2], 0.25)
+    assert (marked["boxes"], marked["size"], marked["sizes"]) == ([marked["box"]], 1.5, {"2": 0.8})
     assert state["objects"][1]["colour"] == "#00ff00"
     assert state["settings"] == {"preset": "fast", "seed": 3} and state["bound"]["fraction"] == 0.25
     do(client, project, "clear_brush", object="object", frame=2)
@@ -53,8 +56,8 @@ def test_every_kind_of_action_is_taken(client):
     do(client, project, "remove_point", point=1)
     do(client, project, "undo")
     state = do(client, project, "redo")
-    assert state["objects"][0]["points"] == [] and state["version"] == 17
-    assert len(KINDS) == 16
+    assert state["objects"][0]["points"] == [] and state["version"] == 19
+    assert len(KINDS) == 17
 
 
 def test_a_refused_action_says_why_in_one_line_and_changes_nothing(client):

@@ -52,7 +52,7 @@ class MarkAbsent:
 
 @dataclass(frozen=True)
 class SetBox:
-    """A box round the object where it is largest; bottom and right are exclusive."""
+    """A box round the object on a frame, in the place of an earlier one there; bottom and right are exclusive."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -66,9 +66,26 @@ class SetBox:
 
 @dataclass(frozen=True)
 class ClearBox:
+    """frame: the one whose box is removed; None for the boxes of all."""
+
     __pydantic_config__ = STRICT
     object: str
+    frame: int | None = None
     kind: Literal["clear_box"] = "clear_box"
+
+
+@dataclass(frozen=True)
+class SetSize:
+    """How many times larger the masks of an object should be than what is found, on one frame or, if None, on all.
+
+    size: None or 1 takes it back.
+    """
+
+    __pydantic_config__ = STRICT
+    object: str
+    size: float | None
+    frame: int | None = None
+    kind: Literal["set_size"] = "set_size"
 
 
 @dataclass(frozen=True)
@@ -159,6 +176,7 @@ Action = (
     | MarkAbsent
     | SetBox
     | ClearBox
+    | SetSize
     | SetFraction
     | AddObject
     | RenameObject

@@ -7,19 +7,21 @@ default otherwise.
 import difflib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.points import PointSet
+from fewpoint.core.saying import EVERY as EVERY
+from fewpoint.core.saying import SaidWords
 from fewpoint.core.source import Reading
+from fewpoint.core.words import Box, Words
 from fewpoint.errors import InputError
 
 FORMAT = "fewpoint job"
 VERSION = 1
 DEVICES = ("auto", "cpu", "cuda", "mps")
 AUTO, FILM = "auto", "mp4"
-EVERY = ""  # the name of the bound that applies to each object without its own
 
 Value = str | bool | int | float
 Changes = tuple[tuple[str, Value], ...]  # settings to change, in order: ("training.batch", 4), …
@@ -60,6 +62,42 @@ Bounds = tuple[tuple[str, GivenBound], ...]
 
 
 @dataclass(frozen=True)
+class OutlineFile:
+    """A file of drawn masks: of one frame or, if frame is None, of every frame on which it shows anything."""
+
+    path: str
+    frame: int | None = None
+
+
+@dataclass(frozen=True)
+class GivenWords:
+    """What a person adds to the words about an object, as options or in a row; it wins over what was said before.
+
+    size: 1 takes back an earlier one, None leaves it. sizes: those of single frames.
+    """
+
+    outlined: tuple[OutlineFile, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    size: float | None = None
+    sizes: tuple[tuple[int, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        Words(boxes=self.boxes, size=1.0 if self.size is None else self.size, sizes=dict(self.sizes))
+
+    def as_table(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "outlined": [asdict(file) for file in self.outlined],
+            "boxes": [list(asdict(box).values()) for box in self.boxes],
+            "size": self.size,
+            "sizes": _as_lists(self.sizes),
+        }
+
+
+AddedWords = tuple[tuple[str, GivenWords], ...]
+
+
+@dataclass(frozen=True)
 class PlainPoints:
     """The points of a PointSet as plain rows, so that a job can be sent without a points file."""
 
@@ -80,6 +118,17 @@ class PlainPoints:
             points.negative_objects,
             points.absent_of,
         )
+
+    def as_table(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return _as_lists(asdict(self))
+
+    @classmethod
+    def from_table(cls, table: Any) -> "PlainPoints":
+        """The points that as_table turned into plain values, checked."""
+        points = cls(**{"rows": (), **_read_fields("points", table, POINT_READERS)})
+        points.to_points()
+        return points
 
     def to_points(self) -> PointSet:
         """The same points, checked."""
@@ -118,6 +167,8 @@ class Job:
     input: path of the frames or of a project; "" if the frames are in memory. points: path of a points file or project,
     the points themselves, or "" for those that come with the input.
     bounds: by object, EVERY for all that have none themselves; estimated if there are none.
+    words: what has been said besides, by object, EVERY for the only one, or sizes of all that have none; None for what
+    the project or the run to be refined was told. added_words: what is said on top of it.
     method: None for fewpoint's own. preset: of fewpoint's own method. changes: to the settings of either.
     refine: folder of the finished run that this one refines. warm_start: a run or model.npz whose networks it
     starts from. name: of the run, for people.
@@ -137,6 +188,8 @@ class Job:
     refine: str | None = None
     warm_start: str | None = None
     name: str = ""
+    words: SaidWords | None = None
+    added_words: AddedWords = ()
 
     def __post_init__(self) -> None:
         if self.seed is not None and self.seed < 0:
@@ -145,9 +198,10 @@ class Job:
             raise InputError(f"a job's device must be one of {', '.join(DEVICES)}, got {self.device[:40]}")
         if self.time_limit_s is not None and not 0 < self.time_limit_s < math.inf:
             raise InputError(f"a job's time_limit_s must be seconds above 0, got {self.time_limit_s:g}")
-        names = [name for name, _ in self.bounds]
-        if len(set(names)) < len(names):
-            raise InputError("a job's bounds must name each object once")
+        for field_name in ("bounds", "words", "added_words"):
+            names = [name for name, _ in getattr(self, field_name) or ()]
+            if len(set(names)) < len(names):
+                raise InputError(f"a job's {field_name} must name each object once")
         self._check_combinations()
 
     def _check_combinations(self) -> None:
@@ -161,15 +215,37 @@ class Job:
             raise InputError("a job that refines a run has a short schedule: leave out warm_start and time_limit_s")
 
     @property
+    def outlines(self) -> tuple[OutlineFile, ...]:
+        """Every file of drawn masks."""
+        return tuple(file for _, given in self.added_words for file in given.outlined)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """Every file that is read."""
         points = self.points if isinstance(self.points, str) else ""
-        return tuple(filter(None, (self.input, points, *self.reading.added, self.refine, self.warm_start)))
+        drawn = (file.path for file in self.outlines)
+        return tuple(filter(None, (self.input, points, *self.reading.added, *drawn, self.refine, self.warm_start)))
+
+    def with_paths(self, find: Callable[[str], str]) -> "Job":
+        """The same with each file where `find` says that it is."""
+
+        def move(given: GivenWords) -> GivenWords:
+            return replace(given, outlined=tuple(replace(file, path=find(file.path)) for file in given.outlined))
+
+        return replace(
+            self,
+            input=find(self.input),
+            points=find(self.points) if isinstance(self.points, str) else self.points,
+            reading=replace(self.reading, added=tuple(map(find, self.reading.added))),
+            added_words=tuple((name, move(given)) for name, given in self.added_words),
+            refine=None if self.refine is None else find(self.refine),
+            warm_start=None if self.warm_start is None else find(self.warm_start),
+        )
 
     def as_table(self) -> dict[str, Any]:
         """Plain values for JSON, for from_table to read."""
         table = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        points = self.points if isinstance(self.points, str) else _as_lists(asdict(self.points))
+        points = self.points if isinstance(self.points, str) else self.points.as_table()
         bounds = {
             name: {"box": list(bound.box)} if bound.box else {"fraction": bound.fraction} for name, bound in self.bounds
         }
@@ -182,6 +258,8 @@ class Job:
             "bounds": bounds,
             "changes": [list(change) for change in self.changes],
             "outputs": _as_lists(asdict(self.outputs)),
+            "words": None if self.words is None else {name: words.as_table() for name, words in self.words},
+            "added_words": {name: given.as_table() for name, given in self.added_words},
         }
 
     @classmethod
@@ -269,24 +347,46 @@ def _read_value(where: str, value: Any) -> Value:
 
 
 def _read_points(where: str, value: Any) -> str | PlainPoints:
-    if isinstance(value, str):
-        return value
-    points = PlainPoints(**{"rows": (), **_read_fields(where, value, POINT_READERS)})
-    points.to_points()
-    return points
+    return value if isinstance(value, str) else PlainPoints.from_table(value)
 
 
-def _read_bounds(where: str, value: Any) -> Bounds:
-    if not isinstance(value, dict):
-        raise _fault(where, "an object of bounds by name", value)
-    return tuple((name, _read_bound(_join(where, name), each)) for name, each in value.items())
+def _by_name(what: str, read: Reader) -> Reader:
+    """Values of one kind by the name of an object."""
+
+    def read_all(where: str, value: Any) -> tuple:
+        if not isinstance(value, dict):
+            raise _fault(where, f"an object of {what} by name", value)
+        return tuple((name, read(_join(where, name), each)) for name, each in value.items())
+
+    return read_all
+
+
+def _check(where: str, make: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    """What `make` makes of values; what it refuses is told with the field."""
+    try:
+        return make(*values, **named)
+    except InputError as error:
+        raise InputError(f"a job's {where}: {error}") from error
 
 
 def _read_bound(where: str, value: Any) -> GivenBound:
-    try:
-        return GivenBound(**_read_fields(where, value, BOUND_READERS))
-    except InputError as error:
-        raise InputError(f"a job's {where}: {error}") from error
+    return _check(where, GivenBound, **_read_fields(where, value, BOUND_READERS))
+
+
+def _read_words(where: str, value: Any) -> Words:
+    return _check(where, Words.from_table, value)
+
+
+def _read_given(where: str, value: Any) -> GivenWords:
+    return _check(where, GivenWords, **_read_fields(where, value, GIVEN_READERS))
+
+
+def _read_outline(where: str, value: Any) -> OutlineFile:
+    return OutlineFile(**{"path": "", **_read_fields(where, value, OUTLINE_READERS)})
+
+
+def _read_box(where: str, value: Any) -> Box:
+    return Box(*_together(*[_read_whole] * 5)(where, value))
 
 
 _TRIPLES = _several(_together(_read_whole, _read_whole, _read_whole))
@@ -301,6 +401,13 @@ POINT_READERS: dict[str, Reader] = {
 BOUND_READERS: dict[str, Reader] = {
     "fraction": _optional(_read_number),
     "box": _optional(_together(*[_read_whole] * 5)),
+}
+OUTLINE_READERS: dict[str, Reader] = {"path": _read_text, "frame": _optional(_read_whole)}
+GIVEN_READERS: dict[str, Reader] = {
+    "outlined": _several(_read_outline),
+    "boxes": _several(_read_box),
+    "size": _optional(_read_number),
+    "sizes": _several(_together(_read_whole, _read_number)),
 }
 READING_READERS: dict[str, Reader] = {
     "axis": _read_text,
@@ -318,7 +425,7 @@ READERS: dict[str, Reader] = {
     "input": _read_text,
     "points": _read_points,
     "reading": lambda where, value: Reading(**_read_fields(where, value, READING_READERS)),
-    "bounds": _read_bounds,
+    "bounds": _by_name("bounds", _read_bound),
     "method": _optional(_read_text),
     "preset": _optional(_read_text),
     "changes": _several(_together(_read_text, _read_value)),
@@ -329,6 +436,8 @@ READERS: dict[str, Reader] = {
     "refine": _optional(_read_text),
     "warm_start": _optional(_read_text),
     "name": _read_text,
+    "words": _optional(_by_name("words", _read_words)),
+    "added_words": _by_name("words", _read_given),
 }
 
 

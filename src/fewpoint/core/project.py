@@ -1,4 +1,4 @@
-"""A person's work on one sequence: objects, clicks, boxes, brushed frames, settings."""
+"""A person's work on one sequence: objects, clicks, boxes, brushed frames, sizes, settings."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -7,8 +7,9 @@ from functools import singledispatch
 from fewpoint.core import actions
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.points import PointSet
-from fewpoint.core.run_lengths import Stretches, check_stretches
-from fewpoint.core.words import Box
+from fewpoint.core.run_lengths import Stretches, check_stretches, decode_mask, encode_mask
+from fewpoint.core.saying import SaidWords, find_innermost, lies_in
+from fewpoint.core.words import Box, Words
 from fewpoint.errors import InputError
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -36,7 +37,8 @@ class NamedObject:
     """An object that a person marks.
 
     id: stays the same when it is renamed. absent: frames marked as not showing it.
-    brushed: frames whose mask was drawn, as run lengths.
+    boxes: at most one per frame, in their order. brushed: frames whose mask was drawn or accepted, as run lengths.
+    size, sizes: how many times larger its masks should be than what is found, on all frames and on single ones.
     """
 
     id: int
@@ -44,8 +46,10 @@ class NamedObject:
     colour: str
     points: tuple[Click, ...] = ()
     absent: tuple[int, ...] = ()
-    box: Box | None = None
+    boxes: tuple[Box, ...] = ()
     brushed: dict[int, Stretches] = field(default_factory=dict)
+    size: float = 1.0
+    sizes: dict[int, float] = field(default_factory=dict)
 
     @property
     def positives(self) -> tuple[Click, ...]:
@@ -55,12 +59,9 @@ class NamedObject:
     def negatives(self) -> tuple[Click, ...]:
         return tuple(click for click in self.points if not click.positive)
 
-    def to_points(self) -> PointSet:
-        """All clicks, those on the object and those next to it; InputError if none is on it."""
-        if not self.positives:
-            raise InputError(f"{self.name} has no point yet; click on it at least once")
-        rows, others = _rows(self.positives), _rows(self.negatives)
-        return PointSet.from_rows(rows, self.absent, [self.name] * len(rows), others, [self.name] * len(others))
+    @property
+    def largest_box(self) -> Box | None:
+        return max(self.boxes, key=lambda box: (box.bottom - box.top) * (box.right - box.left), default=None)
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ class Project:
 
     @property
     def clicked(self) -> tuple[NamedObject, ...]:
-        """The objects that have a positive point, which are those that can be segmented."""
-        return tuple(each for each in self.objects if each.positives)
+        """The objects that have a point or an outline, which are those that can be segmented."""
+        return tuple(each for each in self.objects if self._heed_outlines(each).positives or any(each.brushed.values()))
 
     def find(self, name: str) -> NamedObject:
         for each in self.objects:
@@ -92,24 +93,69 @@ class Project:
         raise InputError(f"there is no object {name[:LONGEST_NAME]}; add it first")
 
     def bound_of(self, name: str) -> AreaBound | None:
-        """The object's box, or else the share given for all, or else None, to be estimated."""
-        box = self.find(name).box
+        """The object's largest box, or else the share given for all, or else None, to be estimated."""
+        box = self.find(name).largest_box
         if box is not None:
             return box.bound(self.size)
         return None if self.fraction is None else AreaBound(self.fraction)
 
+    def words_of(self, name: str) -> Words:
+        """What was said of an object besides clicks; a box that a click lies outside of says nothing."""
+        target = self.find(name)
+        clicks = self._heed_outlines(target).positives
+        boxes = [
+            box
+            for box in target.boxes
+            if all(lies_in(box, click.y, click.x) for click in clicks if click.frame == box.frame)
+        ]
+        return Words(dict(sorted(target.brushed.items())), tuple(boxes), target.size, dict(target.sizes))
+
+    def to_words(self) -> SaidWords:
+        """The words about each object that can be segmented and of which anything was said, sorted by name."""
+        named = ((name, self.words_of(name)) for name in sorted(each.name for each in self.clicked))
+        return tuple((name, words) for name, words in named if not words.empty)
+
     def to_points(self) -> PointSet:
-        """The clicks on and next to all objects, and the frames on which one of them or all are absent."""
-        clicked = self.clicked
+        """The clicks on and next to all objects, and the frames on which one of them or all are absent.
+
+        Clicks that an outlined frame contradicts do not count; an object that has none is clicked in the middle of its
+        outlines.
+        """
+        clicked = [self._heed_outlines(each) for each in self.clicked]
         if not clicked:
             raise InputError("no object has a point yet; click on one at least once")
-        names = [each.name for each in clicked for _ in each.positives]
-        other_names = [each.name for each in clicked for _ in each.negatives]
-        rows = _rows(tuple(click for each in clicked for click in each.positives))
-        others = _rows(tuple(click for each in clicked for click in each.negatives))
+        rows = {each.name: _rows(each.positives) or self._find_inner(each) for each in clicked}
+        others = {each.name: _rows(each.negatives) for each in clicked}
         absent = set.intersection(*(set(each.absent) for each in clicked))
         absent_of = [(frame, each.name) for each in clicked for frame in each.absent if frame not in absent]
-        return PointSet.from_rows(rows, sorted(absent), names, others, other_names, absent_of=absent_of)
+        return PointSet.from_rows(
+            [row for own in rows.values() for row in own],
+            sorted(absent),
+            [name for name, own in rows.items() for _ in own],
+            [row for own in others.values() for row in own],
+            [name for name, own in others.items() for _ in own],
+            absent_of,
+        )
+
+    def _heed_outlines(self, target: NamedObject) -> NamedObject:
+        """The object with the clicks that outlined frames do not contradict, and absent where its outline is empty."""
+        kept = tuple(click for click in target.points if not self._is_contradicted(click, target))
+        empty = {frame for frame, runs in target.brushed.items() if not runs}
+        return replace(target, points=kept, absent=tuple(sorted({*target.absent, *empty})))
+
+    def _find_inner(self, target: NamedObject) -> list[tuple[int, int, int]]:
+        """The innermost pixel of each outline."""
+        drawn = {frame: runs for frame, runs in sorted(target.brushed.items()) if runs}
+        return [(frame, *find_innermost(decode_mask(runs, self.size))) for frame, runs in drawn.items()]
+
+    def _is_contradicted(self, click: Click, target: NamedObject) -> bool:
+        """Whether an outline of the click's frame, its object's own or another's, says otherwise."""
+        place = click.y * self.size[1] + click.x
+        inside = {each.id for each in self.objects if _covers(each.brushed.get(click.frame, ()), place)}
+        outlined = click.frame in target.brushed
+        if click.positive:
+            return (outlined and target.id not in inside) or bool(inside - {target.id})
+        return target.id in inside
 
     def replaced(self, changed: NamedObject, name: str | None = None) -> "Project":
         """The project with one object changed; name: what it was called before."""
@@ -170,9 +216,11 @@ def _mark_absent(action: actions.MarkAbsent, project: Project, number: int) -> P
     absent = set(target.absent) - {action.frame}
     if not action.absent:
         return project.replaced(replace(target, absent=tuple(sorted(absent))))
-    # What was clicked there before no longer holds; an undo brings it back.
+    # What was clicked and drawn there before no longer holds; an undo brings it back.
     points = tuple(each for each in target.points if not (each.positive and each.frame == action.frame))
-    return project.replaced(replace(target, points=points, absent=tuple(sorted(absent | {action.frame}))))
+    brushed = {frame: runs for frame, runs in target.brushed.items() if frame != action.frame or not runs}
+    marked = tuple(sorted(absent | {action.frame}))
+    return project.replaced(replace(target, points=points, absent=marked, brushed=brushed))
 
 
 @apply_action.register
@@ -180,12 +228,29 @@ def _set_box(action: actions.SetBox, project: Project, number: int) -> Project:
     project.check_place(action.frame)
     box = Box(action.frame, action.top, action.left, action.bottom, action.right)
     box.bound(project.size)
-    return project.replaced(replace(project.find(action.object), box=box))
+    target = project.find(action.object)
+    others = (each for each in target.boxes if each.frame != action.frame)
+    boxes = tuple(sorted((*others, box), key=lambda each: each.frame))
+    return project.replaced(replace(target, boxes=boxes))
 
 
 @apply_action.register
 def _clear_box(action: actions.ClearBox, project: Project, number: int) -> Project:
-    return project.replaced(replace(project.find(action.object), box=None))
+    target = project.find(action.object)
+    kept = tuple(box for box in target.boxes if action.frame not in (None, box.frame))
+    return project.replaced(replace(target, boxes=kept))
+
+
+@apply_action.register
+def _set_size(action: actions.SetSize, project: Project, number: int) -> Project:
+    target, size = project.find(action.object), 1.0 if action.size is None else float(action.size)
+    Words(size=size)
+    if action.frame is None:
+        return project.replaced(replace(target, size=size))
+    project.check_place(action.frame)
+    others = {frame: factor for frame, factor in target.sizes.items() if frame != action.frame}
+    sizes = others if size == 1.0 else {**others, action.frame: size}
+    return project.replaced(replace(target, sizes=dict(sorted(sizes.items()))))
 
 
 @apply_action.register
@@ -237,8 +302,22 @@ def _set_settings(action: actions.SetSettings, project: Project, number: int) ->
 def _brush(action: actions.Brush, project: Project, number: int) -> Project:
     project.check_place(action.frame)
     check_stretches(action.runs, project.size)
+    for other in project.objects:
+        if other.name != action.object:
+            project = project.replaced(_give_way(other, action, project.size))
     target = project.find(action.object)
-    return project.replaced(replace(target, brushed={**target.brushed, action.frame: action.runs}))
+    # A mask that shows the object takes back the mark that it is absent from that frame.
+    absent = tuple(frame for frame in target.absent if not (action.runs and frame == action.frame))
+    return project.replaced(replace(target, brushed={**target.brushed, action.frame: action.runs}, absent=absent))
+
+
+def _give_way(other: NamedObject, action: actions.Brush, size: tuple[int, int]) -> NamedObject:
+    """Another object without the pixels that are drawn as this one: of two outlines the newer one counts."""
+    runs = other.brushed.get(action.frame, ())
+    if not runs or not action.runs:
+        return other
+    left = decode_mask(runs, size) & ~decode_mask(action.runs, size)
+    return replace(other, brushed={**other.brushed, action.frame: encode_mask(left)})
 
 
 @apply_action.register
@@ -256,6 +335,11 @@ def next_colour(project: Project) -> str:
 
 def _rows(clicks: tuple[Click, ...]) -> list[tuple[int, int, int]]:
     return [(click.frame, click.y, click.x) for click in clicks]
+
+
+def _covers(runs: Stretches, place: int) -> bool:
+    """Whether one of the runs of a mask holds a pixel, counted row by row."""
+    return any(start <= place < start + length for start, length in runs)
 
 
 def _find_point(project: Project, number: int) -> tuple[NamedObject, Click]:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fewpoint.core.job import EVERY, Bounds, Changes, GivenBound, Job, PlainPoints, Value
-from fewpoint.core.project import NamedObject, Project
+from fewpoint.core.job import EVERY, Bounds, BoxOnFrame, Changes, GivenBound, Job, PlainPoints, Value
+from fewpoint.core.project import Project
+from fewpoint.core.saying import SaidWords
+from fewpoint.core.words import Box
 from fewpoint.errors import InputError, SettingsError
 from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.decoding import naming
@@ -25,13 +27,13 @@ def settle_job(job: Job) -> Job:
     if file is not None:
         with naming(f"points file {file.path}"):
             job = honour_project(job, file.project, str(file.input))
-    elif not job.points:
+    elif not job.points and not _has_outlines(job):
         job = replace(job, points=_find_points(job))
     return replace(job, seed=job.seed or 0)
 
 
 def honour_project(job: Job, project: Project, frames: str) -> Job:
-    """The job with the project's frames, points, bounds, preset and seed, unless it has its own.
+    """The job with the project's frames, points, words, bounds, preset and seed, unless it has its own.
 
     A run that is refined has settings already, which the project's preset does not change.
     """
@@ -41,19 +43,27 @@ def honour_project(job: Job, project: Project, frames: str) -> Job:
         input=frames if not job.input or is_project(Path(job.input)) else job.input,
         points=job.points if _is_other(job.points) else PlainPoints.of(project.to_points()),
         bounds=join_bounds(job.bounds, bounds_of(project)),
+        words=tuple(sorted({**dict(words_of(project)), **dict(job.words or ())}.items(), key=lambda each: each[0])),
         preset=job.preset if keeps_settings else project.preset,
         seed=project.seed if job.seed is None else job.seed,
     )
 
 
 def bounds_of(project: Project) -> Bounds:
-    """The boxes of clicked objects and the share given for the others; the box of a single object holds for all."""
+    """The largest box of each clicked object and the share given for the others; that of a single one holds for all."""
     clicked = project.clicked or project.objects[:1]
-    boxes = {each.name: _bound_by_box(each) for each in clicked if each.box is not None}
+    largest = {each.name: each.largest_box for each in clicked}
+    boxes = {name: GivenBound(box=_as_row(box)) for name, box in largest.items() if box is not None}
     if len(clicked) == 1 and boxes:
         return ((EVERY, boxes[clicked[0].name]),)
     share = () if project.fraction is None else ((EVERY, GivenBound(project.fraction)),)
     return (*share, *sorted(boxes.items()))
+
+
+def words_of(project: Project) -> SaidWords:
+    """What was said of clicked objects besides clicks; of a single one under no name, whatever other points call it."""
+    said = project.to_words()
+    return tuple((EVERY, words) for _, words in said) if len(project.clicked) == 1 else said
 
 
 def join_bounds(own: Bounds, others: Bounds) -> Bounds:
@@ -103,17 +113,7 @@ def load_job(path: Path) -> Job:
     with naming(str(path)):
         job = Job.from_table(read_json(path))
 
-    def find(text: str) -> str:
-        return str(path.absolute().parent / Path(text).expanduser()) if text else ""
-
-    return replace(
-        job,
-        input=find(job.input),
-        points=find(job.points) if isinstance(job.points, str) else job.points,
-        reading=replace(job.reading, added=tuple(map(find, job.reading.added))),
-        refine=None if job.refine is None else find(job.refine),
-        warm_start=None if job.warm_start is None else find(job.warm_start),
-    )
+    return job.with_paths(lambda text: str(path.absolute().parent / Path(text).expanduser()) if text else "")
 
 
 def _find_project(job: Job) -> ProjectFile | None:
@@ -137,11 +137,13 @@ def _find_points(job: Job) -> str:
     return str(found)
 
 
-def _bound_by_box(each: NamedObject) -> GivenBound:
-    box = each.box
-    if box is None:
-        raise ValueError(f"{each.name} has no box")
-    return GivenBound(box=(box.frame, box.top, box.left, box.bottom, box.right))
+def _has_outlines(job: Job) -> bool:
+    """Whether a job says where its objects are without a point."""
+    return bool(job.outlines) or any(each.outlined for _, each in job.words or ())
+
+
+def _as_row(box: Box) -> BoxOnFrame:
+    return box.frame, box.top, box.left, box.bottom, box.right
 
 
 def _plain_value(key: str, value: Any) -> Value:

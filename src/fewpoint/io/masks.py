@@ -26,12 +26,12 @@ def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
     path: a run folder, a dataset folder, a folder of images, a TIFF stack, a volume, or a .npy or .npz.
     axis: along which a volume is cut, as in read_sequence.
     """
-    return _to_masks(_read_stack(path, axis))
+    return _to_masks(read_mask_stack(path, axis))
 
 
 def read_mask_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Read masks and the truth about them; two volumes must lie in the same place, voxel by voxel."""
-    one, other = _read_stack(masks, "auto"), _read_stack(truth, "auto")
+    one, other = read_mask_stack(masks), read_mask_stack(truth)
     if not is_same_place(one.geometry, other.geometry):
         raise InputError(f"two volumes must lie in the same place, {masks} and {truth} do not; resample one of them")
     return _to_masks(one), _to_masks(other)
@@ -42,7 +42,7 @@ def read_label_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, n
     masks = Path(masks)
     # The pictures of a run show colours; its arrays hold the numbers.
     is_pictures = (masks / MASKS_FOLDER).is_dir() and (masks / RESULT_FILE).is_file()
-    one, other = _read_stack(masks / RESULT_FILE if is_pictures else masks, "auto"), _read_stack(truth, "auto")
+    one, other = read_mask_stack(masks / RESULT_FILE if is_pictures else masks), read_mask_stack(truth)
     if not is_same_place(one.geometry, other.geometry):
         raise InputError(f"two volumes must lie in the same place, {masks} and {truth} do not; resample one of them")
     return _to_labels(one, masks), _to_labels(other, truth)
@@ -85,7 +85,8 @@ def _write_pictures(
     replace_folder(folder, fill)
 
 
-def _read_stack(path: str | Path, axis: str) -> Stack:
+def read_mask_stack(path: str | Path, axis: str = "auto") -> Stack:
+    """Masks as they are stored, from whatever read_masks takes."""
     return read_stack(Path(path), inside=(MASKS_FOLDER, *MASKS_FILES, TRUTH_FOLDER), key="masks", axis=axis)
 
 

@@ -5,12 +5,13 @@ stages/              one artefact per stage, so that a killed run goes on where 
 masks/<name>.png     the masks, or in another format, such as masks.nii.gz
 probabilities.npz    probabilities and masks as arrays; priors.csv and history.csv
 model.npz            the last networks, for other runs to start from
+points.json          the points that it was given; words.json, if there were any: outlines, boxes and sizes by object
 source.json          where the input is and how it lies, for writing other formats later
 .lock                held while a process works here; the system lets go of it when the process dies
 """
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,17 @@ import numpy as np
 
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.history import PriorHistory
+from fewpoint.core.job import PlainPoints
 from fewpoint.core.labels import ObjectLabel
 from fewpoint.core.paging import stack_arrays
+from fewpoint.core.points import PointSet
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.result import UNNAMED, ObjectResult, Result
+from fewpoint.core.saying import SaidWords
+from fewpoint.core.words import Words
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
-from fewpoint.io.decoding import load_array
+from fewpoint.io.decoding import load_array, naming
 from fewpoint.io.formats import Outputs
 from fewpoint.io.masks import RESULT_FILE
 from fewpoint.io.sources import read_source, write_source
@@ -42,6 +47,8 @@ GROUPS = "groups"
 SOURCE_FILE = "source.json"
 PRIORS_FILE = "priors.csv"
 HISTORY_FILE = "history.csv"
+POINTS_FILE = "points.json"
+WORDS_FILE = "words.json"
 
 # Errors of the call, not of the run: starting the same run again cannot help.
 REFUSALS = (InputError, SettingsError, DeviceError)
@@ -51,7 +58,8 @@ REFUSALS = (InputError, SettingsError, DeviceError)
 class RunIdentity:
     """What a result depends on; two runs with equal identities give the same result.
 
-    sequence, points, settings: hashes. bound, time_limit: as text. start: what the networks start from, as text.
+    sequence, points, settings, words: hashes. bound, time_limit: as text. start: what the networks start from, as text.
+    What has a default was not known to earlier versions.
     """
 
     version: str
@@ -63,6 +71,7 @@ class RunIdentity:
     seed: int
     time_limit: str = "none"
     start: str = "random weights"
+    words: str = "none"
 
 
 # What the user calls each part; {then} and {now} are shown if the value means something to a person.
@@ -76,6 +85,7 @@ PART_NAMES = {
     "seed": "seed ({then}, now {now})",
     "time_limit": "time limit ({then}, now {now})",
     "start": "start ({then}, now {now})",
+    "words": "outlines, boxes or sizes",
 }
 
 
@@ -258,6 +268,22 @@ def write_result(result: Result, folder: Path, outputs: Outputs = Outputs()) -> 
     outputs.write(result, folder)
 
 
+def write_told(points: PointSet, words: SaidWords, folder: Path) -> None:
+    """Write down what a run was told, for one that refines it to know what is new."""
+    write_json(folder / POINTS_FILE, PlainPoints.of(points).as_table())
+    if words:
+        write_json(folder / WORDS_FILE, {name: each.as_table() for name, each in words})
+
+
+def read_told(folder: Path) -> tuple[PointSet | None, SaidWords]:
+    """What write_told wrote; None and nothing for a run of an earlier version."""
+    points, words = folder / POINTS_FILE, folder / WORDS_FILE
+    with naming(folder):
+        said = read_json(words) if words.exists() else {}
+        told = PlainPoints.from_table(read_json(points)).to_points() if points.exists() else None
+        return told, tuple((name, Words.from_table(table)) for name, table in sorted(said.items()))
+
+
 def _numbered(name: str, number: int) -> str:
     """The file of one of several objects; 0 if there is one.
 
@@ -342,11 +368,8 @@ def _agree_on_manifest(path: Path, identity: RunIdentity) -> dict[str, Any]:
 
 
 def _list_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    return [
-        PART_NAMES[part].format(then=then.get(part), now=value)
-        for part, value in now.items()
-        if then.get(part) != value
-    ]
+    then = {**{part.name: part.default for part in fields(RunIdentity)}, **then}
+    return [PART_NAMES[part].format(then=then[part], now=value) for part, value in now.items() if then[part] != value]
 
 
 def _acquire(path: Path) -> "BaseFileLock":

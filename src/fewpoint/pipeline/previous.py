@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from fewpoint.core import AreaBound, SuperpixelMap
+from fewpoint.core import AreaBound, PointSet, SuperpixelMap
+from fewpoint.core.saying import SaidWords
 from fewpoint.pipeline.model import GroupModel, Model
 
 Box = tuple[int, int, int, int]
@@ -46,6 +47,8 @@ class PreviousRun:
     """What a run leaves for one that refines it.
 
     name: of its folder, empty if it had none. sequence: hash of its frames. settings: of its method.
+    points, words: what it was told, None and nothing if that is not known; of a part that learnt together, as a task on
+    these objects alone has them.
     """
 
     name: str
@@ -53,6 +56,8 @@ class PreviousRun:
     settings: Any
     groups: tuple[PreviousGroup, ...]
     model: Model
+    points: PointSet | None = None
+    words: SaidWords = ()
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -70,5 +75,24 @@ class PreviousRun:
         alone = len(names) == len(self.objects) == 1
         for group in self.groups:
             if alone or set(names) <= set(group.objects):
-                return replace(self, groups=(group.choose(names),))
+                return replace(self._tell_of(names), groups=(group.choose(names),))
         return None
+
+    def words_about(self, points: PointSet | None) -> SaidWords:
+        """What it was told of the objects that these points are on, besides points; of all if there are none.
+
+        A single one may have another name now.
+        """
+        names = self.objects if points is None else points.object_names or ("",)
+        if len(names) == len(self.objects) == 1:
+            return tuple((names[0], words) for _, words in self.words)
+        return tuple((name, words) for name, words in self.words if name in names)
+
+    def _tell_of(self, names: tuple[str, ...]) -> "PreviousRun":
+        """The same, told of these objects only, as Task.of_objects would."""
+        if self.points is None or len(self.points.object_names) < 2 or set(names) == set(self.points.object_names):
+            return self
+        alone = len(names) == 1
+        points = self.points.of_object(names[0]) if alone else self.points.of_objects(names)
+        words = tuple(("" if alone else name, words) for name, words in self.words if name in names)
+        return replace(self, points=points, words=words)

@@ -68,10 +68,14 @@ class Task:
         names = self.points.object_names
         if len(names) > 1:
             self._check_objects(names)
-        unknown = [name for name, _ in self.own_bounds if name not in names]
+        self._refuse_unknown("a bound is", [name for name, _ in self.own_bounds if name not in names])
+        self._refuse_unknown("words are", [name for name, _ in self.words if name not in self.object_names])
+
+    def _refuse_unknown(self, what: str, unknown: list[str]) -> None:
         if unknown:
+            names = self.points.object_names
             known = f"there are {', '.join(names)}" if names else "the points name none"
-            raise InputError(f"a bound is given for the object {unknown[0]}, which has no point; {known}")
+            raise InputError(f"{what} given for the object {unknown[0]}, which has no point; {known}")
 
     def _check_objects(self, names: tuple[str, ...]) -> None:
         """What must hold if there are several."""
@@ -169,7 +173,14 @@ class Task:
             seed=self.seed,
             time_limit="none" if self.time_limit_s is None else f"{self.time_limit_s / 60:g} min",
             start=self._start(),
+            words=self._hash_words(),
         )
+
+    def _hash_words(self) -> str:
+        """SHA-256 (hex) of all that was said besides points, with the objects' names if there are several."""
+        named = len(self.object_names) > 1
+        said = sorted((name if named else "", words.digest()) for name, words in self.words if not words.empty)
+        return hashlib.sha256(repr(said).encode()).hexdigest() if said else "none"
 
     def settings_table(self) -> dict[str, dict[str, Any]]:
         """The settings as plain values."""

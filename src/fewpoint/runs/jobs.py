@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fewpoint.core import ImageSequence, Listener, Message, Result, ignore
+from fewpoint.core import ImageSequence, Listener, Message, PointSet, Result, ignore
 from fewpoint.core.job import EVERY, Job
 from fewpoint.core.progress import Event
 from fewpoint.errors import InputError
@@ -18,6 +18,7 @@ from fewpoint.pipeline.model import load_model
 from fewpoint.runs.previous import load_previous
 from fewpoint.methods.resolve import depends_on_device, resolve_settings
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.words import read_words
 
 if TYPE_CHECKING:
     from fewpoint.runs.partial import LastLook
@@ -76,8 +77,8 @@ def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
     previous = None if job.refine is None else load_previous(job.refine)
     settings = resolve_settings(job, find_kind(job), previous and previous.settings)
     sequence = _read_frames(job) if sequence is None else sequence
-    points = read_points(job.points, sequence) if isinstance(job.points, str) else job.points.to_points()
     bounds = {name: bound.measure(len(sequence), sequence.size) for name, bound in job.bounds}
+    points, words = read_words(job, _read_points(job, sequence), previous, sequence)
     task = Task(
         sequence,
         points,
@@ -91,6 +92,7 @@ def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
         None if job.warm_start is None else load_model(job.warm_start),
         tuple(sorted(bounds.items())),
         "" if is_own(job.method) else str(job.method),
+        words=words,
     )
     task.check_previous()
     return task
@@ -109,6 +111,13 @@ def tell_notes(sequence: ImageSequence, listener: Listener) -> None:
     """Pass on what a user should know about the input."""
     for note in sequence.source.notes if sequence.source else ():
         listener(Message(note, warning=True))
+
+
+def _read_points(job: Job, sequence: ImageSequence) -> PointSet | None:
+    """The points that a job names or holds; None if outlined frames say where its objects are."""
+    if isinstance(job.points, str):
+        return read_points(job.points, sequence) if job.points else None
+    return job.points.to_points()
 
 
 def _read_frames(job: Job) -> ImageSequence:

@@ -17,12 +17,13 @@ from fewpoint.core import (
 from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.core.progress import Event
 from fewpoint.io.atomic import write_json
-from fewpoint.io.runs import RunFolder, write_result
+from fewpoint.io.runs import RunFolder, write_result, write_told
 from fewpoint.core.settings import as_table
 from fewpoint.runs.exports import join_objects
 from fewpoint.pipeline.group import guess_bound
 from fewpoint.runs.summary import SUMMARY_FILE, label_names, summarise
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.words import obey_words
 from fewpoint.superpixels.regions import regions_at_negatives, regions_at_points
 
 
@@ -87,7 +88,7 @@ class LastLook:
         task = _with_previous_bounds(task)
         wholes = {name: task.of_object(name) for name in task.object_names}
         found = tuple(
-            self.objects[name].to_object(whole) if name in self.objects else _find_nothing(whole)
+            obey_words(self.objects[name].to_object(whole) if name in self.objects else _find_nothing(whole), task, name)
             for name, whole in wholes.items()
         )
         labels = label_names(task.object_names)
@@ -129,6 +130,7 @@ def finish_early(task: Task, folder: RunFolder, look: LastLook) -> Result:
     result = look.to_result(task)
     summary = {**summarise(result), "epochs": look.epoch}
     write_result(result, folder.path, task.outputs)
+    write_told(task.points, task.words, folder.path)
     write_json(folder.path / SUMMARY_FILE, summary)
     stopped = {"settings": as_table(task.settings), "stopped_after_epoch": look.epoch, "result": summary}
     folder.write_manifest("finished", stopped)

@@ -8,7 +8,7 @@ import numpy as np
 from fewpoint.core import AreaBound, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_arrays
-from fewpoint.io.runs import GROUPS, STAGES_FOLDER, read_finished
+from fewpoint.io.runs import GROUPS, STAGES_FOLDER, read_finished, read_told
 from fewpoint.methods.registry import read_own_settings
 from fewpoint.pipeline.model import GroupModel, load_model
 from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
@@ -29,7 +29,7 @@ def load_previous(folder: str | Path) -> PreviousRun:
     ]
     identity = manifest["identity"]
     settings = read_own_settings(identity["method"], manifest["settings"])
-    return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model)
+    return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model, *read_told(folder))
 
 
 def _list_groups(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:

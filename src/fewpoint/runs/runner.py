@@ -8,12 +8,13 @@ from typing import Any
 import torch
 
 from fewpoint.methods.competitors.registry import build_competitor
-from fewpoint.core import AreaBound, ImageSequence, Listener, Message, ObjectResult, PointSet, Result, ignore
+from fewpoint.core import AreaBound, ImageSequence, Listener, Message, ObjectResult, PointSet, Result, Words, ignore
 from fewpoint.core.labels import describe_ties
+from fewpoint.core.saying import EVERY, settle_words
 from fewpoint.core.settings import as_table
 from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import hash_sequence
-from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result
+from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result, write_told
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.methods.registry import OwnSettings, preset
 from fewpoint.pipeline.costs import StageLog
@@ -26,6 +27,7 @@ from fewpoint.pipeline.task import Task
 from fewpoint.runs.exports import join_objects, write_film, write_missing
 from fewpoint.runs.previous import load_previous
 from fewpoint.runs.summary import SUMMARY_FILE, examine, label_names, summarise, write_report
+from fewpoint.runs.words import obey_words
 from fewpoint.tracking.min_cost_flow import check_solver
 
 SEGMENTATION = "segmentation"  # the only stage of methods that do not go through the pipeline
@@ -33,17 +35,19 @@ SEGMENTATION = "segmentation"  # the only stage of methods that do not go throug
 
 def segment(
     sequence: ImageSequence,
-    points: PointSet,
+    points: PointSet | None,
     bound: AreaBound | float | dict[str, float] | None = None,
     *,
+    words: Words | dict[str, Words] | None = None,
     settings: OwnSettings | str = "auto",
     seed: int = 0,
     listener: Listener = ignore,
 ) -> Result:
     """Masks of the clicked object on every frame, or of several objects if the points name several.
 
-    bound: largest share of a frame that the object covers, a generous guess; estimated if it is None. With several
+    points: None if outlined frames say where the objects are. bound: largest share of a frame that the object covers, a generous guess; estimated if it is None. With several
     objects it applies to each, or to some by name.
+    words: what else is known, such as outlined frames; of several objects by name.
     settings: a preset's name, DefaultSettings or PaperSettings. Computes on a GPU if there is one; see run_task for
     more control.
     """
@@ -52,30 +56,39 @@ def segment(
     by_name = bound if isinstance(bound, dict) else {}
     own = tuple((name, AreaBound(float(each))) for name, each in by_name.items())
     for_all = None if bound is None or isinstance(bound, dict) else _as_bound(bound)
-    return run_task(Task(sequence, points, for_all, settings, seed, own_bounds=own), listener=listener)
+    points, said = settle_words(points, _as_said(words), len(sequence), sequence.size)
+    return run_task(Task(sequence, points, for_all, settings, seed, own_bounds=own, words=said), listener=listener)
 
 
 def _as_bound(bound: AreaBound | float) -> AreaBound:
     return bound if isinstance(bound, AreaBound) else AreaBound(float(bound))
 
 
+def _as_said(words: Words | dict[str, Words] | None) -> dict[str, Words]:
+    return words if isinstance(words, dict) else {} if words is None else {EVERY: words}
+
+
 def refine(
     previous: str | Path | PreviousRun,
     sequence: ImageSequence,
-    points: PointSet,
+    points: PointSet | None,
     *,
+    words: Words | dict[str, Words] | None = None,
     out: str | Path | None = None,
     seed: int = 0,
     listener: Listener = ignore,
 ) -> Result:
-    """Masks of a finished run, corrected by changed points in a fraction of its time.
+    """Masks of a finished run, corrected by changed points or words in a fraction of its time.
 
     previous: the run's folder, or what run_and_keep returned with its result. points: all of them, not only new ones.
+    words: likewise, as for segment; None for those that the run was told.
     out: a run folder for the result, which can itself be refined; None for no files.
     """
     if not isinstance(previous, PreviousRun):
         previous = load_previous(previous)
-    task = Task(sequence, points, None, previous.settings, seed, previous=previous)
+    said = dict(previous.words_about(points)) if words is None else _as_said(words)
+    points, told = settle_words(points, said, len(sequence), sequence.size)
+    task = Task(sequence, points, None, previous.settings, seed, previous=previous, words=told)
     task.check_previous()
     if out is None:
         return run_task(task, listener=listener)
@@ -98,7 +111,8 @@ def run_and_keep(
     name = "" if folder is None else str(folder.path)
     groups = tuple(group.to_previous() for group in done.groups)
     model = join_models([group.to_model() for group in done.groups])
-    return done.result, PreviousRun(name, hash_sequence(task.sequence), task.settings, groups, model)
+    sequence = hash_sequence(task.sequence)
+    return done.result, PreviousRun(name, sequence, task.settings, groups, model, task.points, task.words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +143,8 @@ def _run_competitor(task: Task, log: StageLog) -> Done:
     def segment_all() -> tuple[list[ObjectResult], bool]:
         tasks = [task.of_object(name) for name in task.object_names]
         given = ((each.sequence, each.points, each.bound) for each in tasks)
-        return [method.segment(*each, seed=task.seed).only for each in given], False
+        found = [method.segment(*each, seed=task.seed).only for each in given]
+        return [obey_words(each, task, name) for each, name in zip(found, task.object_names, strict=True)], False
 
     return Done(_assemble(task, dict(zip(task.object_names, log.run(SEGMENTATION, 0, segment_all), strict=True))), [])
 
@@ -198,6 +213,7 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
         return None, False
 
     log.run("report", 0, write)
+    write_told(task.points, task.words, folder.path)
     write_json(folder.path / SUMMARY_FILE, {**summary, **log.as_table()})
     folder.write_manifest(
         "finished",

@@ -127,9 +127,11 @@ def write_export(order: ExportOrder) -> list[str]:
 def find_targets(order: ExportOrder) -> tuple[NamedObject | None, ...]:
     """The objects of a run, in its order, as the project now has them; None for one that was removed since."""
     now = read_project(order.project, order.version)
-    before = read_project(order.project, now.runs[order.run].version).project
+    run = now.runs[order.run]
+    before = read_project(order.project, run.version).project
     objects = {each.id: each for each in now.project.objects}
-    return tuple(objects.get(each.id) for each in sorted(before.clicked, key=lambda each: each.name))
+    segmented = (each for each in before.objects if each.id in run.objects)
+    return tuple(objects.get(each.id) for each in sorted(segmented, key=lambda each: each.name))
 
 
 def edit(result: Result, targets: tuple[NamedObject | None, ...]) -> Result:

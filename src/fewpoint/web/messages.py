@@ -101,12 +101,17 @@ class BoxMessage(Strict):
 
 
 class ObjectMessage(Strict):
+    """box: the largest of its boxes, which bounds it. size, sizes: factors of its masks' size, by frame as text."""
+
     name: str
     colour: Annotated[str, Field(pattern="^#[0-9a-f]{6}$")]
     points: list[PointMessage]
     absent: list[Frame]
     brushed: list[Frame]
     box: BoxMessage | None
+    boxes: list[BoxMessage]
+    size: float
+    sizes: dict[str, float]
 
 
 class WindowMessage(Strict):

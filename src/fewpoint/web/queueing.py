@@ -318,7 +318,7 @@ def _interrupt(entry: Entry) -> None:
 def _name_objects(session: Session, record: RunRecord) -> dict[str, int]:
     """The numbers of the objects of a run by the names that they had in it."""
     before = read_project(session.log.path, record.version).project
-    return {each.name: each.id for each in before.clicked}
+    return {each.name: each.id for each in before.objects if each.id in record.objects}
 
 
 def _refuse_renamed(session: Session, record: RunRecord) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fewpoint.core import ImageSequence
+from fewpoint.core import Box, ImageSequence
 from fewpoint.core.actions import Action
 from fewpoint.core.project import NamedObject, Project
 from fewpoint.core.source import Source
@@ -389,23 +389,29 @@ def _spacing_of(sequence: ImageSequence) -> list[float] | None:
 
 
 def _describe_object(target: NamedObject, project: Project) -> messages.ObjectMessage:
-    box = target.box
+    box = target.largest_box
     return messages.ObjectMessage(
         name=target.name,
         colour=target.colour,
         points=[messages.PointMessage(**vars(click)) for click in target.points],
         absent=list(target.absent),
         brushed=sorted(target.brushed),
-        box=None if box is None else messages.BoxMessage(**vars(box), share=box.bound(project.size).fraction),
+        box=None if box is None else _describe_box(box, project),
+        boxes=[_describe_box(each, project) for each in target.boxes],
+        size=target.size,
+        sizes={str(frame): size for frame, size in target.sizes.items()},
     )
 
 
+def _describe_box(box: Box, project: Project) -> messages.BoxMessage:
+    return messages.BoxMessage(**vars(box), share=box.bound(project.size).fraction)
+
+
 def _describe_bound(project: Project) -> messages.BoundMessage:
-    boxed = next(((each.name, each.box) for each in project.objects if each.box is not None), None)
-    if boxed is not None:
-        name, box = boxed
-        bound = box.bound(project.size)
-        return messages.BoundMessage(fraction=bound.fraction, origin=f"box round {name} where it is largest")
+    boxed = next((each.name for each in project.objects if each.boxes), None)
+    bound = None if boxed is None else project.bound_of(boxed)
+    if bound is not None:
+        return messages.BoundMessage(fraction=bound.fraction, origin=f"box round {boxed} where it is largest")
     if project.fraction is not None:
         return messages.BoundMessage(fraction=project.fraction, origin="given")
     return messages.BoundMessage(fraction=None, origin="estimated from the clicks")

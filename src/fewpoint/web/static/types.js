@@ -19,7 +19,10 @@
  * @property {PointMessage[]} points
  * @property {number[]} absent  frames on which it is not
  * @property {number[]} brushed  frames whose mask a person painted
- * @property {BoxMessage | null} box
+ * @property {BoxMessage | null} box  the largest of its boxes, which bounds it
+ * @property {BoxMessage[]} boxes  at most one per frame
+ * @property {number} size  how many times larger its masks should be than what is found
+ * @property {Record<string, number>} sizes  the same of single frames
  */
 /** @typedef {{low: number, high: number, full_low: number, full_high: number}} WindowMessage */
 /** @typedef {{fraction: number | null, origin: string}} BoundMessage */
@@ -101,7 +104,8 @@
  *   | {kind: "remove_point", point: number}
  *   | {kind: "mark_absent", object: string, frame: number, absent: boolean}
  *   | {kind: "set_box", object: string, frame: number, top: number, left: number, bottom: number, right: number}
- *   | {kind: "clear_box", object: string}
+ *   | {kind: "clear_box", object: string, frame?: number | null}
+ *   | {kind: "set_size", object: string, size: number | null, frame?: number | null}
  *   | {kind: "set_fraction", fraction: number | null}
  *   | {kind: "add_object", name: string, colour?: string}
  *   | {kind: "rename_object", object: string, name: string}

@@ -17,7 +17,7 @@ from fewpoint.web.events import Answered, LiveNews, Prepared
 from fewpoint.web.live import LiveProcess, Place
 from fewpoint.web.orders import LiveOrder, live_folder, result_folder
 from fewpoint.web.queueing import find_finished
-from fewpoint.web.said import count_shown_frames, find_spoken_of, is_news, words_of
+from fewpoint.web.said import count_shown_frames, find_spoken_of, is_news
 from fewpoint.web.sessions import LiveStanding, Session
 
 PAUSE_S = 1.0  # without a word, before a refinement
@@ -251,7 +251,7 @@ def make_order(session: Session, project: Project, number: int) -> LiveOrder:
             version=session.log.history.version,
             run=None if finished is None else str(result_folder(session.runs_folder / str(finished.id))),
             points=PlainPoints.of(project.to_points()),
-            words={each.name: words_of(each) for each in project.clicked},
+            words={each.name: project.words_of(each.name) for each in project.clicked},
             objects={each.name: each.id for each in project.clicked if each.id in spoken},
         )
 

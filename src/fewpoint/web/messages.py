@@ -238,6 +238,14 @@ class LiveRequest(Strict):
     on: bool
 
 
+class SizeRequest(Strict):
+    """A size to try out, as in the action set_size."""
+
+    object: str
+    size: Annotated[float, Field(allow_inf_nan=False)] | None
+    frame: Frame | None = None
+
+
 class MaskMessage(Strict):
     """The object's pixels as (start, length) in row-major order."""
 

@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from fewpoint.core import Words
 from fewpoint.core.project import NamedObject, Project
-
-
-def words_of(target: NamedObject) -> Words:
-    """What was said about an object besides clicks."""
-    boxes = () if target.box is None else (target.box,)
-    return Words(outlined=target.brushed, boxes=boxes)
 
 
 def find_spoken_of(now: Project, then: Project | None) -> frozenset[int]:
@@ -45,19 +38,18 @@ def _clicked_frames(target: NamedObject) -> list[int]:
 def _said_of(target: NamedObject) -> tuple[Any, ...]:
     """All that was said about an object, whatever it is called and in whichever order it was said."""
     clicks = frozenset((click.frame, click.y, click.x, click.positive) for click in target.points)
-    return clicks, frozenset(target.absent), words_of(target)
+    return clicks, frozenset(target.absent), target.boxes, target.brushed, target.size, target.sizes
 
 
 def _said_by_frame(target: NamedObject) -> dict[int, Any]:
     """What was said about single frames."""
-    words = words_of(target)
     found: dict[int, list[Any]] = {}
     for click in sorted(target.points, key=lambda click: (click.frame, click.y, click.x)):
         found.setdefault(click.frame, []).append((click.y, click.x, click.positive))
     for frame in target.absent:
         found.setdefault(frame, []).append("absent")
-    for box in words.boxes:
+    for box in target.boxes:
         found.setdefault(box.frame, []).append(box)
-    for frame, value in (*words.outlined.items(), *words.sizes.items()):
+    for frame, value in (*target.brushed.items(), *target.sizes.items()):
         found.setdefault(frame, []).append(value)
     return found

@@ -19,7 +19,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocketDisconnect
 
 from fewpoint import __version__
+from fewpoint.core.actions import SetSize
 from fewpoint.core.job import Job
+from fewpoint.core.project import apply_action
 from fewpoint.errors import FewpointError
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
@@ -193,6 +195,14 @@ def do_action(session: TheSession, state: TheState, request: messages.ActionRequ
 def turn_live(session: TheSession, state: TheState, request: messages.LiveRequest) -> messages.LiveMessage:
     """Let masks follow what is said, and learning go on by itself, while a page is open; or no longer."""
     state.following.turn(session, request.on)
+    return session.describe_live()
+
+
+@router.post("/projects/{project}/live/size")
+def try_size(session: TheSession, state: TheState, request: messages.SizeRequest) -> messages.LiveMessage:
+    """Answer at once as if an object had another size, without writing it down."""
+    action = SetSize(request.object, request.size, request.frame)
+    state.following.try_out(session, apply_action(action, session.project, 0))
     return session.describe_live()
 
 

@@ -89,6 +89,14 @@ export const exportRun = (id, run, format) => post(`${atRun(id, run)}/exports`, 
 export const turnLive = (id, on) => post(`${at(id)}/live`, { on });
 
 /**
+ * Have masks answered as if an object had another size.
+ * @param {string} id
+ * @param {{object: string, size: number, frame: number | null}} what
+ * @returns {Promise<import("./types.js").LiveMessage>}
+ */
+export const trySize = (id, what) => post(`${at(id)}/live/size`, what);
+
+/**
  * The mask of a run, or if none is named, as it is now.
  * @param {string} id
  * @param {{run: number | null, object: string, frame: number, preview: boolean}} which

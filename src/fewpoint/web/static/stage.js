@@ -150,7 +150,8 @@ export class Stage {
     this.masks.prefetch(project.objects, frame);
     for (const object of project.objects) this.drawMask(context, object);
     for (const object of project.objects) {
-      if (object.box?.frame === frame) strokeBox(context, this.view, object.box, object.colour);
+      const box = object.boxes.find((other) => other.frame === frame);
+      if (box !== undefined) strokeBox(context, this.view, box, object.colour);
       for (const point of object.points.filter((other) => other.frame === frame)) {
         drawPoint(context, this.centreOf(shownPlace(point)), point, {
           colour: object.colour,

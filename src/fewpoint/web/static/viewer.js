@@ -63,7 +63,7 @@ function nextStep() {
   const { project, tool, keyboardCursor } = get();
   if (project === null) return "";
   if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, Escape ends.";
-  if (tool === "box") return "Drag a box round the object on the frame where it is largest.";
+  if (tool === "box") return "Drag a box round the object: nothing outside it on this frame is the object.";
   if (tool === "brush" || tool === "eraser") return "Drag to change the mask of this frame; [ and ] change the size.";
   if (tool === "window") return "Drag up and down for brightness, left and right for contrast.";
   if (tool === "negative") return "Click where the mask leaks: on what is not the object.";

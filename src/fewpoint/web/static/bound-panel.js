@@ -34,8 +34,8 @@ function inWords() {
   const { box = null, boxes = [] } = currentObject() ?? {};
   if (box !== null) {
     const others = boxes.length === 1 ? "" : `, the largest of ${boxes.length}`;
-    return `of the frame: box on frame ${box.frame + 1}${others}.`;
+    return `of the frame at most: box on frame ${box.frame + 1}${others}.`;
   }
-  if (project?.bound.fraction != null) return "of the frame at most.";
-  return "Estimated from the points. A box on any frame says that nothing outside it is the object.";
+  if (project?.bound.fraction != null) return "of the frame at most, as you say.";
+  return "Largest size: estimated from the points.";
 }

@@ -17,7 +17,7 @@ export function setUpLive() {
   watch(["project"], ({ project }) => {
     if (project === null) return;
     const { live } = project;
-    words.textContent = live.on ? live.message || inWords(live) : "Off: masks change when you press Run or Refine.";
+    words.textContent = live.on ? live.message || inWords(live) : "Off: masks change with Run and Refine.";
     words.classList.toggle("wrong", live.on && live.message !== "");
   });
 }
@@ -27,7 +27,7 @@ function inWords(live) {
   if (live.state === "starting") return "Getting ready to answer your clicks…";
   if (activeRun() !== null && live.newer.length > 0) return "Learning; your last words are learnt after that.";
   if (activeRun() !== null) return "Learning from what you said.";
-  if (live.due) return "Learning from what you said begins in a moment.";
-  if (shownRun() === null) return "Learning begins by itself once two frames are marked.";
+  if (live.due) return "Learning begins in a moment.";
+  if (shownRun() === null) return "Learning begins once two frames are marked.";
   return "Whatever you say changes the mask at once.";
 }

@@ -85,8 +85,8 @@ function drawStrip(strip) {
 }
 
 /**
- * A tick for each frame with points, a hollow one for each on which the object is not, a diamond for each that is
- * outlined; one lane per object.
+ * A tick for each frame with points, a low one for each with a box, a hollow one for each on which the object is not, a
+ * diamond for each that is outlined; one lane per object.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./types.js").ProjectMessage} project
  * @param {{at: (index: number) => number, width: number}} cell
@@ -94,11 +94,13 @@ function drawStrip(strip) {
  */
 function drawMarks(context, project, cell, current) {
   const lane = POINTS_HEIGHT / Math.max(1, project.objects.length);
-  project.objects.forEach(({ name, points, absent, brushed, colour }, index) => {
+  project.objects.forEach(({ name, points, absent, boxes, brushed, colour }, index) => {
     const top = index * lane + 1;
     const height = Math.max(1.5, lane - 2);
     context.globalAlpha = name === current ? 1 : 0.6;
     context.fillStyle = colour;
+    for (const { frame } of boxes)
+      context.fillRect(cell.at(frame) - cell.width / 2, top + height - 3, cell.width, 3);
     for (const { frame } of points) context.fillRect(cell.at(frame) - cell.width / 2, top, cell.width, height);
     context.strokeStyle = colour;
     context.lineWidth = 1;

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from fewpoint.batch.manifest import read_rows
-from fewpoint.core import AreaBound
+from fewpoint.core import AreaBound, Box
 from fewpoint.core.actions import AddPoint, SetBox, SetSettings
-from fewpoint.core.job import Job
+from fewpoint.core.job import GivenWords, Job, OutlineFile
 from fewpoint.errors import InputError
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.io.projects import ProjectLog
-from fewpoint.io.rows import COLUMNS, build_job
+from fewpoint.io.rows import COLUMNS, Row, build_job
 from fewpoint.runs.jobs import read_job
 from synthetic import save_dataset_sequence
 
@@ -77,6 +77,18 @@ def test_in_a_folder_a_project_makes_a_row_with_all_that_a_person_said(tmp_path)
     task = read_job(job)
     assert task.points.coordinates.tolist() == [[0, 4, 5]]
     assert (task.bound.fraction, task.seed) == (bound, 7)
+
+
+def test_the_words_of_a_row_are_read_with_paths_from_its_folder(tmp_path):
+    values = {"input": "a", "points": "a.csv", "outlined": "3=m.png; liver=drawn.npy", "size": "1.2;liver=4:0.8"}
+    (_, every), (name, liver) = build_job(
+        Row("line 2", tmp_path, {**values, "boxes": "liver=0,1,2,3,4; liver=1 1 2 3 4"}), Job()
+    ).added_words
+    assert every == GivenWords((OutlineFile(str(tmp_path / "m.png"), 3),), size=1.2)
+    boxes = (Box(0, 1, 2, 3, 4), Box(1, 1, 2, 3, 4))
+    assert (name, liver) == ("liver", GivenWords((OutlineFile(str(tmp_path / "drawn.npy")),), boxes, sizes=((4, 0.8),)))
+    with pytest.raises(InputError, match="a size must be"):
+        build_job(Row("line 2", tmp_path, {**values, "size": "large"}), Job())
 
 
 def test_a_folder_without_points_is_refused(tmp_path):

@@ -1,7 +1,7 @@
 """One project gives one run, whichever door it comes in by: the same identity and the same masks to the bit."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +9,19 @@ import pytest
 
 import fewpoint
 from fewpoint.cli.main import run
-from fewpoint.core.actions import AddObject, AddPoint, RenameObject, SetBox, SetFraction, SetSettings
+from fewpoint.core.actions import AddObject, AddPoint, Brush, RenameObject, SetBox, SetFraction, SetSettings, SetSize
 from fewpoint.core.job import Job
+from fewpoint.core.run_lengths import encode_mask
 from fewpoint.evaluation.phantom import make_objects
+from fewpoint.io.given_words import parse_words
 from fewpoint.io.jobs import read_changes
+from fewpoint.io.points import write_points
 from fewpoint.io.projects import ProjectLog, read_project, runs_folder
-from fewpoint.io.runs import load_result
+from fewpoint.io.rows import Row, build_job
+from fewpoint.io.runs import load_result, read_told
 from fewpoint.methods.default import FAST
 from fewpoint.methods.resolve import change_settings
-from fewpoint.runs.jobs import run_job
+from fewpoint.runs.jobs import read_job, run_job
 from fewpoint.web.orders import result_folder
 from synthetic import save_frames, save_settings
 from tiny_runs import TINY
@@ -28,7 +32,7 @@ SIZE = (48, 40)
 
 @dataclass(frozen=True)
 class Study:
-    """A project of two objects, one of them with a box, and settings that are over in a second."""
+    """A project of two objects, one with an outlined frame, one with a box and a size, and settings of a second."""
 
     folder: Path
 
@@ -42,7 +46,16 @@ class Study:
         log.do(AddObject("object 2"))
         for (frame, y, x), name in zip(phantom.points.coordinates.tolist(), phantom.points.objects, strict=True):
             log.do(AddPoint(name, frame, y, x))
-        for action in (SetBox("object 2", 1, 2, 3, 30, 38), SetFraction(0.4), SetSettings("fast", SEED)):
+        y, x = phantom.points.of_object("object 2").coordinates[1, 1:].tolist()
+        said = (
+            Brush("object 1", 2, encode_mask(phantom.labels[2] == 1)),
+            SetBox("object 2", 1, y - 12, x - 10, min(y + 12, SIZE[0]), min(x + 10, SIZE[1])),
+            SetSize("object 2", 1.2),
+            SetSize("object 2", 0.8, 3),
+            SetFraction(0.4),
+            SetSettings("fast", SEED),
+        )
+        for action in said:
             log.do(action)
         log.close()
         return cls(folder)
@@ -120,6 +133,11 @@ def test_the_run_is_what_the_project_says(study, by_command):
     box = read_project(study.project).project.bound_of("object 2").fraction
     assert identity["seed"] == SEED
     assert identity["bound"] == f"0.4, object 2={box!r}"
+    words = dict(read_told(by_command)[1])
+    assert words == dict(read_project(study.project).project.to_words())
+    assert list(words["object 1"].outlined) == [2]
+    assert ([box.frame for box in words["object 2"].boxes], words["object 2"].size) == ([1], 1.2)
+    assert identity["words"] != "none"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +146,7 @@ def test_the_run_is_what_the_project_says(study, by_command):
 def test_every_door_gives_the_run_of_the_command_line(study, by_command, door):
     other = door(study)
     assert identity_of(other) == identity_of(by_command)
+    assert read_told(other)[1] == read_told(by_command)[1]
     here, there = load_result(by_command), load_result(other)
     assert [each.label for each in here.objects] == [each.label for each in there.objects]
     for one, two in zip(here.objects, there.objects, strict=True):
@@ -142,11 +161,46 @@ def test_python_gives_the_masks_of_the_command_line(study, by_command):
         fewpoint.read_sequence(study.folder / "frames"),
         fewpoint.read_points(study.project, fewpoint.read_sequence(study.folder / "frames")),
         {each.name: project.bound_of(each.name).fraction for each in project.objects},
+        words=dict(project.to_words()),
         settings=change_settings("", FAST, read_changes(study.config)),
         seed=project.seed,
     )
     for one, two in zip(load_result(by_command).objects, result.objects, strict=True):
         np.testing.assert_array_equal(one.masks, two.masks)
+
+
+def test_the_words_of_a_project_can_be_given_as_options_and_columns(study, by_command, tmp_path):
+    """The same words about the same points, but for the project: masks from a file, boxes and sizes as text."""
+    words, frames = dict(read_told(by_command)[1]), study.folder / "frames"
+    np.save(tmp_path / "drawn.npy", np.array([words["object 1"].mask(2, SIZE)]))
+    box = words["object 2"].boxes[0]
+    text = f"object 2={box.frame},{box.top},{box.left},{box.bottom},{box.right}"
+    write_points(read_told(by_command)[0], tmp_path / "points.csv")
+    jobs = [
+        Job(added_words=parse_words(["object 1=2=drawn.npy"], [text], ["object 2=1.2", "object 2=3:0.8"])).with_paths(
+            lambda path: str(tmp_path / path)
+        ),
+        build_job(
+            Row(
+                "line 2",
+                tmp_path,
+                {
+                    "input": str(frames),
+                    "points": "points.csv",
+                    "outlined": "object 1=2=drawn.npy",
+                    "boxes": text,
+                    "size": "object 2=1.2; object 2=3:0.8",
+                },
+            ),
+            Job(),
+        ),
+    ]
+    for job in jobs:
+        task = read_job(
+            replace(job, input=str(frames), points=str(tmp_path / "points.csv"), preset="fast", device="cpu")
+        )
+        assert dict(task.words) == words
+        assert task.identity().words == identity_of(by_command)["words"]
 
 
 def test_a_seed_of_0_can_be_asked_for_although_the_project_has_another(study):

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fewpoint.core import actions
-from fewpoint.core.job import EVERY, GivenBound, Job, OutputChoice, PlainPoints
+from fewpoint.core import Box, Words, actions
+from fewpoint.core.job import EVERY, GivenBound, GivenWords, Job, OutlineFile, OutputChoice, PlainPoints
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError, SettingsError
 from fewpoint.io.jobs import join_bounds, load_job, parse_changes, read_changes, settle_job, write_job
@@ -52,6 +52,40 @@ def test_all_that_a_project_says_counts_however_it_is_named(tmp_path, named):
     assert isinstance(job.points, PlainPoints)
     assert (job.points.rows, job.points.objects) == (((0, 4, 5), (1, 6, 7)), ("object", "spleen"))
     assert settle_job(job) == job
+
+
+def test_the_words_of_a_project_go_into_the_job(tmp_path):
+    drawn = (actions.Brush("object", 1, ((0, 5),)), actions.SetSize("object", 1.5), actions.SetSize("spleen", 0.8, 2))
+    path = make_project(tmp_path, *drawn)
+    spleen = Words(boxes=(Box(1, 2, 3, 7, 13),), sizes={2: 0.8})
+    job = settle_job(Job(input=str(path)))
+    assert job.words == (("object", Words({1: ((0, 5),)}, size=1.5)), ("spleen", spleen))
+    own = settle_job(Job(input=str(path), words=(("object", Words(size=3.0)),)))
+    assert own.words == (("object", Words(size=3.0)), ("spleen", spleen))
+    assert Job.from_table(json.loads(json.dumps(job.as_table()))) == job == settle_job(job)
+
+
+def test_a_project_in_which_nothing_was_said_says_so(tmp_path):
+    path = make_project(tmp_path, actions.ClearBox("spleen"))
+    assert settle_job(Job(input=str(path), refine="earlier")).words == ()
+
+
+def test_the_words_about_a_single_object_hold_whatever_other_points_call_it(tmp_path):
+    path = make_project(tmp_path, actions.RemoveObject("spleen"), actions.SetSize("object", 2.0))
+    assert settle_job(Job(input=str(path))).words == ((EVERY, Words(size=2.0)),)
+
+
+def test_an_object_that_is_only_outlined_needs_no_point(tmp_path):
+    brush = actions.Brush("object", 1, ((0, 3), (20, 3), (40, 3)))
+    path = make_project(tmp_path, actions.RemoveObject("spleen"), actions.RemovePoint(1), brush)
+    job = settle_job(Job(input=str(path)))
+    assert (job.points.rows, job.points.objects) == (((1, 1, 1),), ("object",))
+
+
+def test_outlines_in_the_place_of_points_are_enough():
+    given = (("", GivenWords((OutlineFile("m.png", 3),))),)
+    assert settle_job(Job(input="scan", added_words=given)).points == ""
+    assert settle_job(Job(input="scan", words=(("", Words({1: ((0, 5),)})),))).points == ""
 
 
 def test_what_a_job_says_itself_wins_over_the_project(tmp_path):
@@ -143,11 +177,15 @@ def test_a_job_is_read_from_its_file_with_paths_from_there(tmp_path):
         seed=4,
         outputs=OutputChoice(("nifti",), probabilities=True, report=False),
         refine="earlier",
+        words=(("a", Words({1: ((0, 5),)})),),
+        added_words=(("a", GivenWords((OutlineFile("m.png", 2), OutlineFile("v.npy")))),),
     )
     write_job(job, tmp_path / "job.json")
     read = load_job(tmp_path / "job.json")
     reading = replace(job.reading, added=(str(tmp_path / "t2.npy"),))
-    assert read == replace(job, input=str(tmp_path / "scan.npy"), reading=reading, refine=str(tmp_path / "earlier"))
+    drawn = GivenWords((OutlineFile(str(tmp_path / "m.png"), 2), OutlineFile(str(tmp_path / "v.npy"))))
+    there = {"input": str(tmp_path / "scan.npy"), "refine": str(tmp_path / "earlier")}
+    assert read == replace(job, **there, reading=reading, added_words=(("a", drawn),))
 
 
 def test_a_fault_of_a_job_s_file_names_the_file(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fewpoint.core import actions
+from fewpoint.core import Box, Words, actions
 from fewpoint.core.actions import AddPoint, Redo, Undo
 from fewpoint.errors import InputError, OutputError, RunConflictError
 from fewpoint.io.projects import ProjectLog, RunRecord, interrupt_runs, read_project
@@ -56,6 +56,43 @@ def test_undo_and_redo_have_no_limit_and_a_new_action_ends_redo(tmp_path):
     with pytest.raises(InputError, match="nothing to redo"):
         log.do(Redo())
     log.close()
+
+
+def test_words_can_be_undone_and_are_there_after_the_next_start(tmp_path):
+    log = begin(tmp_path)
+    said = (
+        AddPoint("object", 1, 2, 3),
+        actions.Brush("object", 0, ((0, 5),)),
+        actions.SetBox("object", 2, 1, 1, 5, 5),
+        actions.SetSize("object", 1.5),
+        actions.SetSize("object", 0.8, 3),
+    )
+    states = [log.project]
+    for action in said:
+        log.do(action)
+        states.append(log.project)
+    for state in states[-2::-1]:
+        log.do(Undo())
+        assert log.project == state
+    for state in states[1:]:
+        log.do(Redo())
+        assert log.project == state
+    log.close()
+    words = Words({0: ((0, 5),)}, (Box(2, 1, 1, 5, 5),), 1.5, {3: 0.8})
+    assert read_project(log.path).project.to_words() == (("object", words),)
+
+
+def test_a_project_from_before_boxes_on_any_frame_is_read(tmp_path):
+    log = begin(tmp_path)
+    log.close()
+    old = [
+        {"object": "object", "frame": 1, "top": 1, "left": 1, "bottom": 5, "right": 5, "kind": "set_box"},
+        {"object": "object", "kind": "clear_box"},
+        {"object": "object", "frame": 2, "top": 1, "left": 1, "bottom": 4, "right": 4, "kind": "set_box"},
+    ]
+    with open(log.path, "a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps({"at": "2026-01-01", "action": action}) + "\n" for action in old)
+    assert read_project(log.path).project.objects[0].boxes == (Box(2, 1, 1, 4, 4),)
 
 
 def test_a_project_can_be_read_as_it_was_after_so_many_actions(tmp_path):
@@ -211,6 +248,10 @@ STEPS = st.one_of(
     st.builds(actions.RemovePoint, st.integers(1, 12)),
     st.builds(actions.MarkAbsent, st.just("object"), st.integers(0, 3), st.booleans()),
     st.builds(actions.MovePoint, st.integers(1, 12), st.integers(0, 3), st.integers(0, 3)),
+    st.builds(actions.SetBox, st.just("object"), st.integers(0, 3), *map(st.just, (1, 1)), *[st.integers(2, 6)] * 2),
+    st.builds(actions.ClearBox, st.just("object"), st.none() | st.integers(0, 3)),
+    st.builds(actions.SetSize, st.just("object"), st.none() | st.floats(0.05, 20), st.none() | st.integers(0, 3)),
+    st.builds(actions.Brush, st.just("object"), st.integers(0, 3), st.sampled_from([(), ((0, 5),), ((3, 2), (9, 40))])),
     st.just(Undo()),
     st.just(Redo()),
 )

@@ -1,5 +1,6 @@
 """A run folder belongs to one run and one process, and survives the death of the process."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,19 +15,23 @@ import numpy as np
 import pytest
 
 import fewpoint.errors
-from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Result
+from fewpoint.core import AreaBound, Box, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Result, Words
+from fewpoint.core.job import PlainPoints
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io import runs
 from fewpoint.io.atomic import read_json
 from fewpoint.io.masks import read_masks
+from fewpoint.io.points import hash_points
 from fewpoint.io.runs import (
     FoundRun,
     RunFolder,
     RunIdentity,
     discard_other_run,
     find_run,
+    read_told,
     save_result,
     write_result,
+    write_told,
 )
 from fewpoint.io.tables import read_history_records, read_priors
 
@@ -129,6 +134,7 @@ def test_the_same_run_goes_on_with_its_artefacts_and_its_state(tmp_path):
         ("bound", "0.2", "area bound (0.1, now 0.2)"),
         ("settings", "x", "settings"),
         ("seed", 4, "seed (3, now 4)"),
+        ("words", "x", "outlines, boxes or sizes"),
     ],
 )
 def test_another_run_is_refused_by_naming_what_differs(tmp_path, part, value, fragment):
@@ -313,3 +319,43 @@ def test_a_run_that_a_process_works_in_is_not_discarded(tmp_path, holder):
     with pytest.raises(RunConflictError, match="another process works in"):
         discard_other_run(tmp_path / "run", replace(IDENTITY, seed=4))
     assert (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_a_run_from_before_words_were_known_goes_on(tmp_path):
+    RunFolder.open(tmp_path, IDENTITY).close()
+    manifest = read_json(tmp_path / "manifest.json")
+    known = {name: value for name, value in manifest["identity"].items() if name != "words"}
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "identity": known}))
+    RunFolder.open(tmp_path, IDENTITY).close()
+    with pytest.raises(RunConflictError, match="different outlines, boxes or sizes"):
+        RunFolder.open(tmp_path, replace(IDENTITY, words="5e7"))
+
+
+POINTS = PointSet.from_rows(
+    [(3, 4, 5), (0, 1, 2)], [7], ["b ", 'a "quoted"'], [(0, 9, 9), (1, 9, 9)], absent_of=[(5, "b ")]
+)
+WORDS = (("", Words(size=1.5)), ("b ", Words({3: ((0, 4), (9, 1)), 5: ()}, (Box(1, 2, 3, 4, 5),), 1.0, {2: 0.8})))
+
+
+@pytest.mark.parametrize("points", [POINTS, PointSet.from_rows([(0, 1, 2)]), POINTS.of_objects(("b ",))])
+def test_what_a_run_was_told_comes_back_exactly(tmp_path, points):
+    write_told(points, WORDS, tmp_path)
+    told, words = read_told(tmp_path)
+    assert PlainPoints.of(told) == PlainPoints.of(points) and hash_points(told) == hash_points(points)
+    assert words == WORDS
+
+
+def test_words_are_written_only_if_any_were_said(tmp_path):
+    write_told(POINTS, (), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["points.json"]
+    assert read_told(tmp_path)[1] == ()
+
+
+def test_of_a_run_that_did_not_keep_what_it_was_told_nothing_is_known(tmp_path):
+    assert read_told(tmp_path) == (None, ())
+
+
+def test_a_damaged_file_of_what_was_told_is_named(tmp_path):
+    (tmp_path / "words.json").write_text(json.dumps({"a": {"size": 90}}))
+    with pytest.raises(InputError, match=f"{tmp_path}: a size must be a factor"):
+        read_told(tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, EpochFinished, PointSet, Result, StageFinished, StageStarted
+from fewpoint.core import AreaBound, Box, EpochFinished, PointSet, Result, StageFinished, StageStarted, Words
 from fewpoint.core.settings import as_table, override
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.evaluation.phantom import make_objects
@@ -85,6 +85,19 @@ def test_each_object_is_segmented_with_its_own_points_and_bound():
     result = run_task(task)
     assert [each.bound for each in result.objects] == [small, large]
     assert result["object 2"].areas.sum() > 3 * result["object 1"].areas.sum()
+
+
+def test_plain_words_hold_whatever_the_method_finds():
+    """Every pixel is claimed by both; an outline says what is the first object on frame 1, a box the other on frame 2."""
+    drawn = np.zeros((48, 48), bool)
+    drawn[tuple(PHANTOM.points.of_object("object 1").coordinates[1, 1:])] = True
+    y, x = PHANTOM.points.of_object("object 2").coordinates[2, 1:].tolist()
+    words = {"object 1": Words.of({1: drawn}), "object 2": Words(boxes=(Box(2, y - 1, x - 1, y + 2, x + 2),))}
+    task = make_competitor_task("all-positive", words=tuple(words.items()))
+    one, other = (each.masks for each in run_task(task).objects)
+    np.testing.assert_array_equal(one[1], drawn)
+    np.testing.assert_array_equal(other[1], ~drawn)
+    assert other[2].any() and other[2].sum() == other[2, y - 1 : y + 2, x - 1 : x + 2].sum()
 
 
 def test_the_folder_holds_the_files_of_a_run_of_the_default_method_but_for_networks(finished, tmp_path):

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, EpochFinished, ImageSequence, PointSet, Result, StepsTaken
+from fewpoint.core import AreaBound, EpochFinished, ImageSequence, PointSet, Result, StepsTaken, Words
 from fewpoint.core.settings import override, override_from_text
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import read_json
+from fewpoint.io.points import hash_points
 from fewpoint.io.runs import RunFolder
 from fewpoint.methods.default import FAST
 from fewpoint.methods.registry import PRESETS
@@ -219,6 +220,20 @@ def test_a_refined_run_says_what_it_was_refined_from_and_can_be_refined_again(fo
     assert digests[0] != digests[1]
     labels = [np.load(path / "stages" / "superpixels.npz")["labels"] for path in (folder, tmp_path / "third")]
     np.testing.assert_array_equal(*labels)
+
+
+def test_a_run_keeps_what_it_was_told_and_a_refinement_is_told_the_same_unless_words_are_given(tmp_path):
+    task = replace(make_task(SEVERAL), words=(("", Words(size=1.5)),))
+    with RunFolder.open(tmp_path / "first", task.identity()) as run:
+        _, kept = run_and_keep(task, run)
+    for previous in (kept, load_previous(tmp_path / "first")):
+        assert hash_points(previous.points) == hash_points(task.points)
+        assert previous.words == task.words
+    refine(tmp_path / "first", task.sequence, task.points, out=tmp_path / "second")
+    refine(tmp_path / "first", task.sequence, task.points, out=tmp_path / "third", words=Words(size=0.8))
+    refine(tmp_path / "first", task.sequence, task.points, out=tmp_path / "fourth", words=Words())
+    told = [load_previous(tmp_path / name).words for name in ("second", "third", "fourth")]
+    assert told == [task.words, (("", Words(size=0.8)),), ()]
 
 
 def test_a_refinement_that_was_stopped_goes_on_to_the_same_masks(folder, tmp_path):

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from fewpoint.cli.outputs import Formats, Probabilities
-from fewpoint.core.job import Bounds, BoxOnFrame, GivenBound, Job, OutputChoice
+from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, GivenBound, Job, OutputChoice
 from fewpoint.core.source import Reading
+from fewpoint.errors import InputError
 
 
 class PresetName(StrEnum):
@@ -97,6 +98,33 @@ LargestBox = Annotated[
         help="Instead: a box round the object on the frame where it is largest. With neither, a bound is estimated.",
     ),
 ]
+Outlined = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--outlined",
+        metavar="[NAME=]FRAME=MASK",
+        help="A drawn mask of one frame, an image that is not zero on the object: every pixel of that frame is then "
+        "known. Or [NAME=]FILE, a volume or folder of masks, of which each frame that is not empty counts; without a "
+        "NAME 1 is the first of several objects by name, 2 the second. May be repeated.",
+    ),
+]
+Boxes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--box",
+        metavar="[NAME=]FRAME,Y0,X0,Y1,X1",
+        help="A box round the object on any frame, outside of which it is not; may be repeated.",
+    ),
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size",
+        metavar="[NAME=][FRAME:]FACTOR",
+        help="How many times larger the masks should be than what is found, such as 1.2, or 12:0.8 for frame 12 alone; "
+        "may be repeated.",
+    ),
+]
 Preset = Annotated[
     PresetName | None,
     typer.Option(
@@ -143,8 +171,8 @@ Refine = Annotated[
     typer.Option(
         "--refine",
         metavar="DIR",
-        help="Continue from the networks of a finished run on the same INPUT, with changed points: much faster. "
-        "Bound and settings are that run's unless given.",
+        help="Continue from the networks of a finished run on the same INPUT, with changed points or words: much "
+        "faster. Bound, settings, outlines, boxes and sizes are that run's unless given.",
     ),
 ]
 WarmStart = Annotated[
@@ -168,6 +196,9 @@ def segment_command(  # noqa: PLR0913 - one argument per option
     window: Window = None,
     max_fraction: MaxFraction = None,
     largest_box: LargestBox = None,
+    outlined: Outlined = None,
+    boxes: Boxes = None,
+    sizes: Sizes = None,
     preset: Preset = None,
     method: Method = None,
     device: Device = DeviceName.AUTO,
@@ -214,6 +245,7 @@ def segment_command(  # noqa: PLR0913 - one argument per option
         refine=_text(refined),
         warm_start=_text(warm_start),
         name=out.name,
+        added_words=_parse_words(outlined, boxes, sizes),
     )
     _run(settle_job(job), out, as_json)
 
@@ -276,6 +308,16 @@ def _parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bound
     bounds = {name: GivenBound(_parse_fraction(text)) for name, text in by_fraction.items()}
     bounds |= {name: GivenBound(box=_parse_box(text)) for name, text in by_box.items()}
     return tuple(sorted(bounds.items(), key=lambda each: each[0]))
+
+
+def _parse_words(outlined: list[str] | None, boxes: list[str] | None, sizes: list[str] | None) -> AddedWords:
+    """Words by object from the options --outlined, --box and --size."""
+    from fewpoint.io.given_words import parse_words
+
+    try:
+        return parse_words(outlined or (), boxes or (), sizes or ())
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _by_object(option: str, given: list[str] | None) -> dict[str, str]:

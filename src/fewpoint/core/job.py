@@ -84,6 +84,10 @@ class GivenWords:
     def __post_init__(self) -> None:
         Words(boxes=self.boxes, size=1.0 if self.size is None else self.size, sizes=dict(self.sizes))
 
+    def with_paths(self, find: Callable[[str], str]) -> "GivenWords":
+        """The same with each file where `find` says that it is."""
+        return replace(self, outlined=tuple(replace(file, path=find(file.path)) for file in self.outlined))
+
     def as_table(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -228,16 +232,12 @@ class Job:
 
     def with_paths(self, find: Callable[[str], str]) -> "Job":
         """The same with each file where `find` says that it is."""
-
-        def move(given: GivenWords) -> GivenWords:
-            return replace(given, outlined=tuple(replace(file, path=find(file.path)) for file in given.outlined))
-
         return replace(
             self,
             input=find(self.input),
             points=find(self.points) if isinstance(self.points, str) else self.points,
             reading=replace(self.reading, added=tuple(map(find, self.reading.added))),
-            added_words=tuple((name, move(given)) for name, given in self.added_words),
+            added_words=tuple((name, given.with_paths(find)) for name, given in self.added_words),
             refine=None if self.refine is None else find(self.refine),
             warm_start=None if self.warm_start is None else find(self.warm_start),
         )

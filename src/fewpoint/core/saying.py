@@ -33,8 +33,9 @@ def agree(
         each.check_inside(n_frames, size)
     if points is not None:
         points.check_inside(n_frames, size)
+        check_agreement(points, words, size)
+    _check_overlaps(words, size)
     points = add_outlined(points, words, size)
-    check_agreement(points, words, size)
     return points, tuple((name, words[name]) for name in sorted(words) if not words[name].empty)
 
 
@@ -110,14 +111,13 @@ def add_outlined(points: PointSet | None, words: Mapping[str, Words], size: tupl
 
 
 def check_agreement(points: PointSet, words: Mapping[str, Words], size: tuple[int, int]) -> None:
-    """Raise InputError for the first click, mark or outline that another word about its frame contradicts."""
+    """Raise InputError for the first click or mark that another word about its frame contradicts."""
     for name, each in words.items():
         for frame in each.outlined:
             _check_outline(points, name, frame, each.mask(frame, size))
         for box in each.boxes:
             if box.frame not in each.outlined:
                 _check_box(points, name, box)
-    _check_overlaps(words, size)
 
 
 def lies_in(box: Box, y: int, x: int) -> bool:

@@ -27,7 +27,7 @@ def settle_job(job: Job) -> Job:
     if file is not None:
         with naming(f"points file {file.path}"):
             job = honour_project(job, file.project, str(file.input))
-    elif not job.points and not _has_outlines(job):
+    elif not job.points:
         job = replace(job, points=_find_points(job))
     return replace(job, seed=job.seed or 0)
 
@@ -128,11 +128,14 @@ def _is_other(points: str | PlainPoints) -> bool:
 
 
 def _find_points(job: Job) -> str:
+    """The points that come with the input; none are needed if frames are outlined."""
     found = find_points(job.input)
+    if found is None and _has_outlines(job):
+        return ""
     if found is None:
         raise InputError(
-            f"points on the object are needed and {job.input or 'the job'} comes with none; give --points FILE, or in "
-            "a batch fill in the column points"
+            f"points on the object are needed and {job.input or 'the job'} comes with none; give --points FILE or "
+            "--outlined, or in a batch fill in the column points"
         )
     return str(found)
 

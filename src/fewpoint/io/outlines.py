@@ -36,29 +36,6 @@ def read_outlines(
     return outlines
 
 
-def parse_outline(text: str) -> tuple[str, OutlineFile]:
-    """An object, EVERY if none is named, and a file, from [NAME=]FRAME=MASK or [NAME=]FILE.
-
-    >>> parse_outline("liver=12=mask.png")
-    ('liver', OutlineFile(path='mask.png', frame=12))
-    >>> parse_outline("drawn/labels.nii.gz")
-    ('', OutlineFile(path='drawn/labels.nii.gz', frame=None))
-    """
-    first, equals, rest = text.strip().partition("=")
-    if not equals or "/" in first or "\\" in first:
-        name, file = EVERY, OutlineFile(text.strip())
-    elif first.strip().isdecimal():
-        name, file = EVERY, OutlineFile(rest.strip(), int(first))
-    else:
-        number, equals, path = rest.partition("=")
-        framed = bool(equals) and number.strip().isdecimal()
-        name = first.strip()
-        file = OutlineFile(path.strip(), int(number)) if framed else OutlineFile(rest.strip())
-    if not file.path:
-        raise InputError(f"an outline must be [NAME=]FRAME=MASK or [NAME=]FILE, got {text[:60]}")
-    return name, file
-
-
 def _read_masks(
     name: str, file: OutlineFile, names: tuple[str, ...], sequence: ImageSequence
 ) -> list[tuple[str, int, np.ndarray]]:

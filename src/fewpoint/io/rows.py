@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fewpoint.core.job import EVERY, Bounds, BoxOnFrame, Changes, GivenBound, Job
+from fewpoint.core.job import EVERY, AddedWords, Bounds, BoxOnFrame, Changes, GivenBound, Job
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
+from fewpoint.io.given_words import parse_words
 from fewpoint.io.images import parse_window
 from fewpoint.io.jobs import parse_changes, read_changes, settle_job
 
@@ -16,6 +17,9 @@ COLUMNS: dict[str, str] = {
     "name": "of its run folder; else that of the input",
     "max_fraction": "largest share of a frame that the object covers",
     "largest_box": "instead: FRAME,Y0,X0,Y1,X1 round the object where it is largest",
+    "outlined": "drawn masks, [NAME=]FRAME=MASK or [NAME=]FILE, several with a semicolon between",
+    "boxes": "[NAME=]FRAME,Y0,X0,Y1,X1 round the object on any frame, several with a semicolon between",
+    "size": "how many times larger masks should be, [NAME=][FRAME:]FACTOR, several with a semicolon between",
     "preset": "auto, accurate, fast or paper",
     "settings": "a TOML file, or section.key=value, several with a semicolon between",
     "seed": "a whole number",
@@ -68,6 +72,7 @@ def build_job(row: Row, defaults: Job) -> Job:
         points=_find(row, "points") or "",
         reading=_read_reading(row),
         bounds=_read_bounds(values),
+        added_words=_read_words(row),
         preset=values.get("preset", defaults.preset),
         changes=(*defaults.changes, *_read_changes(row)),
         seed=_read_whole(values, "seed"),
@@ -115,7 +120,7 @@ def _read_reading(row: Row) -> Reading:
     return Reading(
         axis=values.get("axis", "auto"),
         channels=_read_wholes(values, "channels"),
-        added=tuple(str(row.find(part.strip())) for part in values.get("with", "").split(";") if part.strip()),
+        added=tuple(str(row.find(part.strip())) for part in _split(values.get("with", ""))),
         window=parse_window(values["window"]) if "window" in values else None,
     )
 
@@ -128,11 +133,21 @@ def _read_bounds(values: dict[str, str]) -> Bounds:
     return ((EVERY, GivenBound(box=_read_box(values))),) if "largest_box" in values else ()
 
 
+def _read_words(row: Row) -> AddedWords:
+    lists = (_split(row.values.get(column, "")) for column in ("outlined", "boxes", "size"))
+    given = parse_words(*lists)
+    return tuple((name, each.with_paths(lambda text: str(row.find(text)))) for name, each in given)
+
+
+def _split(text: str) -> list[str]:
+    return [part for part in text.split(";") if part.strip()]
+
+
 def _read_changes(row: Row) -> Changes:
     text = row.values.get("settings", "")
     if text.lower().endswith(".toml") and "=" not in text:
         return read_changes(row.find(text))
-    return parse_changes([part for part in text.split(";") if part.strip()])
+    return parse_changes(_split(text))
 
 
 def _read_limit(values: dict[str, str]) -> float | None:

@@ -18,7 +18,7 @@ from fewpoint.web.live import LiveProcess, Place
 from fewpoint.web.orders import LiveOrder, live_folder, result_folder
 from fewpoint.web.queueing import find_finished
 from fewpoint.web.said import count_shown_frames, find_spoken_of, is_news
-from fewpoint.web.sessions import LiveStanding, Session
+from fewpoint.web.sessions import Session
 
 PAUSE_S = 1.0  # without a word, before a refinement
 FIRST_PAUSE_S = 3.0  # before the first run
@@ -85,7 +85,7 @@ class Following:
             followed = self._followed.get(session.id)
             if followed is None:
                 followed = self._followed[session.id] = Followed(session, session.project)
-                session.live = LiveStanding(on=self._on, stamp=session.live.stamp)
+                session.change_live(on=self._on)
             followed.left_at = self._clock()
             if session.live.on:
                 self._prepare(followed)

@@ -95,9 +95,8 @@ async function write() {
   const button = find("export-button", HTMLButtonElement);
   button.disabled = true;
   if (find("export-wait", HTMLInputElement).checked) await caughtUp();
-  const run = shownRun();
-  if (run === null || openProject().id !== id) return;
-  const exported = await attempt(() => exportRun(id, run.id, chosen));
+  const run = openProject().id === id ? shownRun() : null;
+  const exported = run === null ? null : await attempt(() => exportRun(id, run.id, chosen));
   button.disabled = false;
   if (exported === null) return;
   const count = exported.files.length === 1 ? exported.files[0] : `${exported.files.length} files`;

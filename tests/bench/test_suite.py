@@ -12,6 +12,7 @@ from fewpoint.errors import FewpointError, InputError, SettingsError
 from real_data import data_root
 
 DEV20 = Path(__file__).resolve().parents[2] / "benchmarks" / "suites" / "dev20.toml"
+EFFORT = DEV20.with_name("effort.toml")
 
 
 def test_a_suite_of_a_root_alone_has_the_papers_protocol_and_all_sequences(tmp_path, dataset):
@@ -126,6 +127,11 @@ def test_dev20_names_four_sequences_of_each_of_five_types():
     assert {kind: types.count(kind) for kind in types} == dict.fromkeys(("brain", "tool", "polyp", "ct", "organ"), 4)
 
 
+def test_effort_plays_a_person_on_the_sequences_of_dev20():
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in (EFFORT, DEV20)]
+    assert tables[0]["sequences"] == tables[1]["sequences"]
+
+
 DATA = data_root()  # asked for before a fixture hides the variable
 
 
@@ -133,3 +139,11 @@ DATA = data_root()  # asked for before a fixture hides the variable
 def test_dev20_finds_its_sequences(monkeypatch):
     monkeypatch.setenv("FEWPOINT_DATA", str(DATA))
     assert len(read_suite(DEV20).sequences) == 20
+    efforts = [(each.points, each.words, each.rounds) for each in read_suite(EFFORT).efforts]
+    assert efforts == [
+        ("2dlocs", "none", 0),
+        ("points_every5", "clicks+negatives", 8),
+        ("points_every5", "dial", 1),
+        ("points_every5", "outline", 1),
+        ("spread-3", "outline", 1),
+    ]

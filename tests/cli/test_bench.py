@@ -36,6 +36,15 @@ def test_only_the_methods_asked_for_are_run(dataset, call):
     assert "| half-disc |" in outcome.out and "all-positive" not in outcome.out
 
 
+def test_only_the_sequences_asked_for_are_run(dataset, call):
+    suite, out = dataset.write_suite(methods=("half-disc",)), dataset.folder / "out"
+    assert call("bench", suite, "--out", out, "--only", "ball/first, third").code == 0
+    assert len(list(out.glob("cells/*/result.json"))) == len(list(out.glob("ceilings/*.json"))) == 2
+    outcome = call("bench", suite, "--out", out, "--only", "fourth")
+    assert (outcome.code, outcome.err.count("\n")) == (1, 1)
+    assert "no sequence fourth; it has ball/first, ball/second, blob/third" in outcome.err
+
+
 def test_a_failed_cell_is_named_and_the_exit_code_is_1_after_all_else_is_written(dataset, call):
     dataset.break_frame("ball/second")
     out = dataset.folder / "out"
@@ -73,7 +82,7 @@ def test_help_does_not_import_torch():
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(option in done.stdout for option in ("--out", "--methods", "--jobs", "--device"))
+    assert all(option in done.stdout for option in ("--out", "--methods", "--only", "--jobs", "--device"))
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(dataset, call):

@@ -287,7 +287,7 @@ def test_negatives_move_with_the_box_and_those_outside_it_are_left_out():
     points = PointSet.from_rows(
         [(0, 20, 20)], negatives=[(0, 5, 5), (1, 18, 22), (1, 24, 19)], negative_objects=["a", "b", "c"]
     )
-    narrowed = Focus((40, 40), 16, 24, 15, 30)._narrow_points(points)
+    narrowed = Focus((40, 40), 16, 24, 15, 30).narrow_points(points)
     assert narrowed.coordinates.tolist() == [[0, 4, 5]]
     assert narrowed.negatives.tolist() == [[1, 2, 7]]
     assert narrowed.negative_objects == ("b",)

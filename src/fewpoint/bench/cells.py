@@ -1,15 +1,19 @@
-"""The cells of a suite: one method on one sequence with one seed, one variant, one kind of points and of bound."""
+"""The cells of a suite: one method on one sequence with one seed, one variant, one kind of points and of bound.
+
+Where a person is played, also with one kind of effort.
+"""
 
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 from fewpoint import __version__
 from fewpoint.bench.methods import choose_changes, find_settings
+from fewpoint.bench.person import Effort
 from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite, Variant
 from fewpoint.core.job import Job
@@ -21,7 +25,7 @@ HASH_LENGTH = 10
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of one method, and all that its result depends on."""
+    """One run of one method, and all that its result depends on; effort: how a person then corrects it."""
 
     method: str
     sequence: BenchSequence
@@ -29,6 +33,7 @@ class Cell:
     points: str
     bound: str
     seed: int
+    effort: Effort | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any] | None:
@@ -62,13 +67,31 @@ class Cell:
         """
         method = ALIASES.get(self.method, self.method)
         own = [] if self.settings is None else [self.variant.name, f"seed{self.seed}"]
-        parts = [method, self.sequence.type, self.sequence.name, *own, self.points, self.bound]
-        identity = [__version__, method, self.sequence.fingerprint, self.settings, *own, self.points, self.bound]
+        effort = self.effort
+        own += [self.points, self.bound]
+        own += [] if effort is None else [effort.words, effort.look, f"rounds{effort.rounds}"]
+        parts = [method, self.sequence.type, self.sequence.name, *own]
+        identity = [__version__, method, self.sequence.fingerprint, self.settings, *own]
         return "_".join(map(make_slug, parts)) + "-" + hash_values(identity)
+
+    @property
+    def start(self) -> "Cell":
+        """The cell without a person, whose masks they correct."""
+        return replace(self, effort=None)
 
 
 def plan_cells(suite: Suite, methods: tuple[str, ...]) -> tuple[Cell, ...]:
-    """All cells of the methods, a method after the other; each sequence with the points that it has."""
+    """All cells of the methods, a method after the other; each sequence with the points that it has.
+
+    A suite of efforts has no other cells.
+    """
+    if suite.efforts:
+        return tuple(
+            Cell(method, sequence, variant, sequence.choose_points((effort.points,))[0], bound, seed, effort)
+            for method, variant, effort, bound, seed, sequence in product(
+                methods, suite.variants, suite.efforts, suite.bounds, suite.seeds, suite.sequences
+            )
+        )
     chosen = {sequence: sequence.choose_points(suite.points) for sequence in suite.sequences}
     every = dict.fromkeys(points for names in chosen.values() for points in names)
     ways = product(methods, suite.variants, every, suite.bounds, suite.seeds, suite.sequences)

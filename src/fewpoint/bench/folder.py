@@ -3,17 +3,20 @@
 suite.json              whose folder it is
 cells/KEY/result.json   what one cell gave, written last; montage.png and record.npz next to it, or error.txt
 ceilings/KEY.json       Max SP of one sequence
-results.csv, tables.md, tables.tex, report.html
+starts/KEY/             the run that people correct, for as long as one of them is not done
+results.csv, tables.md, tables.tex, report.html; of efforts also effort.png
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fewpoint.bench.cells import Cell, hash_values, make_slug
 from fewpoint.bench.records import RECORD_FILE
 from fewpoint.bench.results import Measurement, Row
+from fewpoint.bench.rounds import EffortRow, Round
 from fewpoint.bench.sequences import BenchSequence
 from fewpoint.engines.jobs import summarise_error
 from fewpoint.errors import InputError, RunConflictError
@@ -36,11 +39,21 @@ class BenchFolder:
     def montage(self, key: str) -> Path:
         return self.path / "cells" / key / "montage.png"
 
+    def first_montage(self, key: str) -> Path:
+        return self.path / "cells" / key / "montage-0.png"
+
+    @property
+    def curves(self) -> Path:
+        return self.path / "effort.png"
+
     def record(self, cell: Cell) -> Path:
         return self.path / "cells" / cell.key / RECORD_FILE
 
     def cell_error(self, cell: Cell) -> Path:
         return self.path / "cells" / cell.key / "error.txt"
+
+    def start(self, cell: Cell) -> Path:
+        return self.path / "starts" / cell.start.key
 
     def ceiling(self, sequence: BenchSequence) -> Path:
         name = f"{make_slug(sequence.type)}_{make_slug(sequence.name)}-{hash_values(sequence.fingerprint)}.json"
@@ -50,18 +63,23 @@ class BenchFolder:
         """A row for each cell that is finished or failed, in order."""
         return tuple(row for row in map(self._read_row, cells) if row is not None)
 
+    def collect_efforts(self, cells: Iterable[Cell]) -> tuple[EffortRow, ...]:
+        """The same of cells in which a person is played."""
+        return tuple(row for row in map(self._read_effort, cells) if row is not None)
+
+    def _read_effort(self, cell: Cell) -> EffortRow | None:
+        if cell.effort is None:
+            raise ValueError(f"nobody is played in the cell {cell.key}; collect it with the others")
+        known = {**_describe(cell), "words": cell.effort.words, "look": cell.effort.look}
+        if self.result(cell).exists():
+            rounds = read_json(self.result(cell))["rounds"]
+            return EffortRow(**known, rounds=tuple(map(Round.from_table, rounds)))
+        if self.cell_error(cell).exists():
+            return EffortRow(**known, error=summarise_error(self.cell_error(cell).read_text(encoding="utf-8")))
+        return None
+
     def _read_row(self, cell: Cell) -> Row | None:
-        known = {
-            "method": cell.method,
-            "type": cell.sequence.type,
-            "sequence": cell.sequence.name,
-            "seed": cell.seed,
-            "variant": cell.variant.name,
-            "points": cell.points,
-            "bound": cell.bound,
-            "settings_hash": cell.settings_hash,
-            "key": cell.key,
-        }
+        known = _describe(cell)
         if self.result(cell).exists():
             measured = Measurement.from_table(read_json(self.result(cell)))
             ceiling = read_ceiling(self.ceiling(cell.sequence))
@@ -70,6 +88,21 @@ class BenchFolder:
         if self.cell_error(cell).exists():
             return Row(**known, error=summarise_error(self.cell_error(cell).read_text(encoding="utf-8")))
         return None
+
+
+def _describe(cell: Cell) -> dict[str, Any]:
+    """What every row says of its cell."""
+    return {
+        "method": cell.method,
+        "type": cell.sequence.type,
+        "sequence": cell.sequence.name,
+        "seed": cell.seed,
+        "variant": cell.variant.name,
+        "points": cell.points,
+        "bound": cell.bound,
+        "settings_hash": cell.settings_hash,
+        "key": cell.key,
+    }
 
 
 @contextmanager

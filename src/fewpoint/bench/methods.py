@@ -31,6 +31,14 @@ def check_blind(name: str) -> None:
         raise SettingsError(f"{name} is told something of the truth, which only fewpoint bench knows; take another")
 
 
+def check_refinable(name: str) -> None:
+    """Raise SettingsError for a method whose masks nobody can correct."""
+    check_method(name)
+    if not registry.is_own(name):
+        known = ", ".join(registry.PRESETS)
+        raise SettingsError(f"an effort needs a method whose runs can be refined: {known}; those of {name} cannot")
+
+
 def check_change(key: str, value: object) -> None:
     """Raise SettingsError for a setting that no method has, or a value that it cannot have."""
     every = list(map(_own_settings, list_methods()))

@@ -1,4 +1,7 @@
-"""The page about a suite: its tables, what failed, and a montage for each sequence and method, worst first."""
+"""The page about a suite: its tables, what failed, and a montage for each sequence and method, worst first.
+
+Of efforts the curves, and the worst montages before and after.
+"""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -7,13 +10,16 @@ from io import BytesIO
 from pathlib import Path
 from statistics import fmean
 
+from fewpoint.bench import effort_tables
 from fewpoint.bench.folder import BenchFolder
 from fewpoint.bench.results import Row, require
+from fewpoint.bench.rounds import EffortRow
 from fewpoint.bench.tables import Table, build_tables, format_figure, head_cells, write_cells
 from fewpoint.report.pages import load_template
 
 MONTAGE_WIDTH = 1200
 QUALITY = 80
+EFFORTS_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,19 @@ def render_page(title: str, rows: Sequence[Row], folder: BenchFolder) -> str:
         failed=[row for row in rows if row.error],
         methods=rank_methods(rows),
         picture=lambda row: _embed(folder.montage(row.key)),
+    )
+
+
+def render_effort_page(title: str, rows: Sequence[EffortRow], folder: BenchFolder) -> str:
+    """The same about efforts."""
+    finished = sorted((row for row in rows if row.rounds), key=lambda row: row.rounds[-1].scores.f1)
+    return load_template("fewpoint.bench", "effort.html", {"figure": format_figure}).render(
+        title=title,
+        tables=effort_tables.build_tables(rows),
+        failed=[row for row in rows if row.error],
+        curves=_embed(folder.curves),
+        worst=finished[:EFFORTS_SHOWN],
+        pictures=lambda row: [_embed(folder.first_montage(row.key)), _embed(folder.montage(row.key))],
     )
 
 

@@ -61,7 +61,8 @@ class Case:
     @classmethod
     def read(cls, cell: Cell) -> "Case":
         sequence, truth = read_sequence(cell.sequence.input), read_masks(cell.sequence.truth)
-        return cls(sequence, take_points(cell.sequence.find_points(cell.points), sequence, truth), truth)
+        path = cell.sequence.find_points(cell.points)
+        return cls(sequence, take_points(path, sequence, truth, cell.points, cell.seed), truth)
 
     def draw(self, frame: int, region: np.ndarray) -> np.ndarray:
         """A frame with the contours of a region and of the truth, and with the clicks."""

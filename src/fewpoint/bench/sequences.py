@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from fewpoint.bench.protocols import CENTRE
+from fewpoint.bench.protocols import made_of_truth
 from fewpoint.errors import InputError
 from fewpoint.io.images import FRAMES_FOLDER
 from fewpoint.io.masks import TRUTH_FOLDER
@@ -53,7 +53,7 @@ class DatasetSequence:
 
     def find_points(self, name: str) -> Path | None:
         """The file of these points; None for those that are made of the truth."""
-        return None if name == CENTRE else self.folder / f"{name}.csv"
+        return None if made_of_truth(name) else self.folder / f"{name}.csv"
 
     @cached_property
     def fingerprint(self) -> str:

@@ -2,21 +2,25 @@
 
 import os
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from fewpoint.bench.methods import check_change, check_method
-from fewpoint.bench.protocols import check_protocol
+from fewpoint.bench.methods import check_change, check_method, check_refinable
+from fewpoint.bench.person import ANYWHERE, NONE, Effort
+from fewpoint.bench.protocols import check_points, check_protocol
 from fewpoint.bench.sequences import BenchSequence, DatasetSequence, SingleSequence, find_sequences
 from fewpoint.core.job import Changes
 from fewpoint.errors import InputError, SettingsError
 
 ROOT_VARIABLE = "FEWPOINT_DATA"
 DEFAULTS: dict[str, list] = {"methods": ["fast"], "seeds": [0], "points": ["2dlocs"], "bounds": ["eta"]}
-KINDS = {"methods": str, "seeds": int, "points": str, "bounds": str, "sequences": str}
+KINDS = {"methods": str, "seeds": int, "points": str, "bounds": str, "sequences": str, "words": str, "look": str}
 EXTRA_KEYS = ("name", "type", "input", "truth", "points")
-KNOWN = ("name", "root", "variants", "extra", *KINDS)
+EFFORT_KEYS = ("points", "words", "look", "rounds")
+KNOWN = ("name", "root", "variants", "extra", "effort", "sequences", *DEFAULTS)
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,9 @@ class Variant:
 class Suite:
     """Methods x sequences x seeds x variants x points x bounds.
 
-    points: files next to a sequence's frames, without .csv, or centre; a single sequence has its own. For bounds and
-    centre see protocols.
+    points: files next to a sequence's frames, without .csv, centre or spread-COUNT; a single sequence has its own. For
+    bounds and points without a file see protocols.
+    efforts: if there are any, a person is played who starts with the points of each and corrects the masks.
     """
 
     name: str
@@ -42,15 +47,37 @@ class Suite:
     points: tuple[str, ...]
     bounds: tuple[str, ...]
     variants: tuple[Variant, ...]
+    efforts: tuple[Effort, ...] = ()
 
     def __post_init__(self) -> None:
-        for method in self.methods:
-            check_method(method)
+        self.check_methods(self.methods)
+        for points in (*self.points, *(effort.points for effort in self.efforts)):
+            check_points(points)
         for protocol in self.bounds:
             check_protocol(protocol)
         for variant in self.variants:
             for key, value in variant.changes:
                 check_change(key, value)
+
+    def check_methods(self, methods: Iterable[str]) -> None:
+        """Raise SettingsError for a method that does not exist, or that efforts cannot correct."""
+        for method in methods:
+            check_refinable(method) if self.efforts else check_method(method)
+
+    def choose(self, names: Iterable[str]) -> "Suite":
+        """The same with some of its sequences, each by its name or as type/name."""
+        places = {name: [each for each in self.sequences if name in (each.name, place_of(each))] for name in names}
+        unknown = [name for name, found in places.items() if not found]
+        if unknown:
+            known = ", ".join(map(place_of, self.sequences))
+            raise SettingsError(f"the suite {self.name} has no sequence {unknown[0]}; it has {known}")
+        chosen = {id(each) for found in places.values() for each in found}
+        return replace(self, sequences=tuple(each for each in self.sequences if id(each) in chosen))
+
+
+def place_of(sequence: BenchSequence) -> str:
+    """Type and name."""
+    return f"{sequence.type}/{sequence.name}"
 
 
 def read_suite(path: Path) -> Suite:
@@ -68,6 +95,7 @@ def read_suite(path: Path) -> Suite:
         name=str(table.get("name", path.stem)),
         sequences=_locate_sequences(table, path),
         variants=_read_variants(table.get("variants", {}), path),
+        efforts=_read_efforts(table.get("effort", []), lists["points"], path),
         **lists,
     )
 
@@ -95,7 +123,7 @@ def _locate_sequences(table: dict[str, Any], path: Path) -> tuple[BenchSequence,
     root = _find_root(table, path)
     extras = _read_extras(table.get("extra", []), root, path)
     listed = _list_dataset(table, root, path)
-    places = [f"{sequence.type}/{sequence.name}" for sequence in (*listed, *extras)]
+    places = [place_of(sequence) for sequence in (*listed, *extras)]
     twice = [place for place in places[len(listed) :] if places.count(place) > 1]
     if twice:
         raise SettingsError(f"suite {path}: each extra sequence needs its own type and name, {twice[0]} is there twice")
@@ -130,6 +158,34 @@ def _read_extra(table: dict[str, Any], root: Path, path: Path) -> SingleSequence
         raise SettingsError(f"suite {path}: [[extra]] must hold the texts {', '.join(EXTRA_KEYS)}, got {table}")
     files = {key: root / table[key] for key in ("input", "truth", "points")}
     return SingleSequence(table["name"], table["type"], **files)
+
+
+def _read_efforts(tables: Any, points: tuple[str, ...], path: Path) -> tuple[Effort, ...]:
+    """[[effort]] tables; every combination of what one lists. points: of a table that names none."""
+    tables = tables if isinstance(tables, list) else [tables]
+    if not all(isinstance(table, dict) for table in tables):
+        raise SettingsError(f"suite {path}: efforts must be tables [[effort]]")
+    efforts = [effort for table in tables for effort in _read_effort(table, points, path)]
+    twice = [effort for effort in efforts if efforts.count(effort) > 1]
+    if twice:
+        words = f"points {twice[0].points}, words {twice[0].words}, look {twice[0].look}"
+        raise SettingsError(f"suite {path}: each effort must be there once, one of {words} is there twice")
+    return tuple(efforts)
+
+
+def _read_effort(table: dict[str, Any], points: tuple[str, ...], path: Path) -> list[Effort]:
+    unknown = sorted(table.keys() - set(EFFORT_KEYS))
+    if unknown:
+        raise SettingsError(
+            f"suite {path}: [[effort]] must hold only {', '.join(EFFORT_KEYS)}, got {', '.join(unknown)}"
+        )
+    rounds = table.get("rounds", 0)
+    if type(rounds) is not int:
+        raise SettingsError(f"suite {path}: rounds of an effort must be a whole number, got {rounds}")
+    defaults = {"points": list(points), "words": NONE, "look": ANYWHERE}
+    starts, words, looks = (_read_list(table.get(key, default), key, path) for key, default in defaults.items())
+    starts = [name.removesuffix(".csv") for name in starts]
+    return [Effort(*each, rounds) for each in product(starts, words, looks)]
 
 
 def _read_variants(tables: Any, path: Path) -> tuple[Variant, ...]:

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from fewpoint.bench.cases import MONTAGE_FILE, RESULT_FILE, Case, read_case, write_montage
+from fewpoint.bench.effort import EffortOrder, run_efforts
 from fewpoint.bench.epochs import EpochScores
 from fewpoint.bench.folder import write_ceiling
 from fewpoint.bench.methods import build_method, find_settings
 from fewpoint.bench.oracles import ORACLES, build_oracle
-from fewpoint.bench.protocols import give_bound, take_points
+from fewpoint.bench.protocols import CENTRE, give_bound
 from fewpoint.bench.records import RECORD_FILE, Course, Record, write_record
 from fewpoint.bench.results import Measurement
-from fewpoint.core import ImageSequence, Listener, PointSet, Result, Segmenter, SuperpixelMap
+from fewpoint.core import Listener, Result, Segmenter, SuperpixelMap
 from fewpoint.core.job import Job
 from fewpoint.core.settings import has_setting, override
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
-from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.io.atomic import write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
@@ -26,21 +28,21 @@ from fewpoint.methods.registry import is_own
 from fewpoint.report.health import measure_health
 
 WORK = "fewpoint.bench.worker:perform"
-RESULT_FILE, MONTAGE_FILE = "result.json", "montage.png"
 
 
 @dataclass(frozen=True)
 class CellOrder:
     """Run a job and leave its result and montage in the folder `out`.
 
-    truth: path of the true masks. bound: the protocol by which the job's bound is made of the truth. A job without
-    points gets those in the middle of the truth.
+    truth: path of the true masks. bound: the protocol by which the job's bound is made of the truth. points: the kind
+    of those that a job without any gets, made of the truth.
     """
 
     job: Job
     truth: str
     bound: str
     out: str
+    points: str = CENTRE
 
     @property
     def method(self) -> str:
@@ -49,6 +51,9 @@ class CellOrder:
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> "CellOrder":
         return cls(**{**table, "job": Job.from_table(table["job"])})
+
+    def as_table(self) -> dict[str, Any]:
+        return {**vars(self), "job": self.job.as_table()}
 
 
 @dataclass(frozen=True)
@@ -63,34 +68,32 @@ class CeilingOrder:
     def from_table(cls, table: dict[str, Any]) -> "CeilingOrder":
         return cls(**table)
 
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """What a cell is about. truth: (T, H, W) bool."""
-
-    sequence: ImageSequence
-    points: PointSet
-    truth: np.ndarray
+    def as_table(self) -> dict[str, Any]:
+        return dict(vars(self))
 
 
-ORDERS = {order.__name__: order for order in (CellOrder, CeilingOrder)}
+ORDERS = {order.__name__: order for order in (CellOrder, CeilingOrder, EffortOrder)}
 
 
-def write_order(order: CellOrder | CeilingOrder) -> dict[str, Any]:
+def write_order(order: CellOrder | CeilingOrder | EffortOrder) -> dict[str, Any]:
     """The order as plain values."""
-    job = {"job": order.job.as_table()} if isinstance(order, CellOrder) else {}
-    return {"order": type(order).__name__, **vars(order), **job}
+    return {"order": type(order).__name__, **order.as_table()}
 
 
 def perform(values: dict[str, Any]) -> None:
     """Do what an order says that write_order wrote."""
     order = ORDERS[values["order"]].from_table({name: value for name, value in values.items() if name != "order"})
-    run_cell(order) if isinstance(order, CellOrder) else measure_ceiling(order)
+    if isinstance(order, CellOrder):
+        run_cell(order)
+    elif isinstance(order, EffortOrder):
+        run_efforts(order)
+    else:
+        measure_ceiling(order)
 
 
 def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
-    case = _read_case(order)
+    case = read_case(order.job, order.truth, order.points)
     epochs = EpochScores(case.truth)
     method = _build(order, case.truth, epochs)
     started = time.perf_counter()
@@ -102,7 +105,7 @@ def run_cell(order: CellOrder) -> None:
         measurement = _add_untracked(measurement, untracked, case.truth)
     out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
-    _write_montage(out / MONTAGE_FILE, case, result)
+    write_montage(out / MONTAGE_FILE, case, result)
     errors = [epochs.at(record.epoch).prior_mae for record in result.history.records]
     course = Course.of(result.history, errors)
     write_record(Record(result.masks, untracked, course, epochs.show()), out / RECORD_FILE)
@@ -118,16 +121,6 @@ def measure_ceiling(order: CeilingOrder) -> None:
     max_sp = score_ceiling(superpixels, read_masks(order.truth)).pooled.f1
     Path(order.out).parent.mkdir(parents=True, exist_ok=True)
     write_ceiling(Path(order.out), max_sp)
-
-
-def _read_case(order: CellOrder) -> Case:
-    sequence, truth = read_sequence(order.job.input), read_masks(order.truth)
-    return Case(sequence, _take_points(order, sequence, truth), truth)
-
-
-def _take_points(order: CellOrder, sequence: ImageSequence, truth: np.ndarray) -> PointSet:
-    points = order.job.points
-    return take_points(points, sequence, truth) if isinstance(points, str) else points.to_points()
 
 
 def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:
@@ -179,11 +172,11 @@ def leave_out_last_step(
         from fewpoint.methods.competitors import network_learning  # loads torch
 
         return network_learning.choose_masks(superpixels, result.probabilities, case.points, untracked.tracking)
-    from fewpoint.pipeline.stages import choose_labels  # loads torch
+    from fewpoint.pipeline.masks import choose_labels
     from fewpoint.pipeline.task import Task
 
     task = Task(case.sequence, case.points, result.bound, untracked)
-    return choose_labels({"": task}, superpixels, (result.probabilities,), (None,))[0].view(bool)
+    return choose_labels({"": task}, superpixels, (result.probabilities,), (None,)).labels.view(bool)
 
 
 def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarray) -> Measurement:
@@ -194,11 +187,3 @@ def _add_untracked(measurement: Measurement, masks: np.ndarray, truth: np.ndarra
         precision_untracked=score.precision,
         recall_untracked=score.recall,
     )
-
-
-def _write_montage(path: Path, case: Case, result: Result) -> None:
-    from fewpoint.report.montage import draw_montage, encode_png
-    from fewpoint.report.tiles import set_scene
-
-    picture = encode_png(draw_montage(set_scene(case.sequence, case.points, result, case.truth)))
-    write_atomically(path, lambda stream: stream.write(picture))

@@ -27,12 +27,16 @@ OutPath = Annotated[
 Methods = Annotated[
     str | None, typer.Option("--methods", metavar="A,B", help="Run only these methods, not all of the suite.")
 ]
+Only = Annotated[
+    str | None, typer.Option("--only", metavar="A,B", help="Run only these sequences, by name or as type/name.")
+]
 
 
 def bench_command(  # noqa: PLR0913 - one argument per option
     suite_path: SuitePath,
     out: OutPath,
     methods: Methods = None,
+    only: Only = None,
     jobs: Jobs = None,
     gpus_per_job: GpusPerJob = 0.0,
     engine: EngineChoice = EngineName.LOCAL,
@@ -48,11 +52,23 @@ def bench_command(  # noqa: PLR0913 - one argument per option
     from fewpoint.bench.suite import read_suite
 
     suite = read_suite(suite_path)
-    chosen = tuple(dict.fromkeys(name.strip() for name in (methods or "").split(",") if name.strip()))
     chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     with show_standing() as listener:
-        result = run_suite(suite, out, listener, methods=chosen, engine=chosen_engine, device=device)
+        result = run_suite(
+            suite,
+            out,
+            listener,
+            methods=_split(methods),
+            only=_split(only),
+            engine=chosen_engine,
+            device=device,
+        )
     _tell(result, out)
+
+
+def _split(names: str | None) -> tuple[str, ...]:
+    """Names between commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
 
 
 @contextmanager

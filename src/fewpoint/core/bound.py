@@ -11,10 +11,12 @@ class AreaBound:
 
     fraction: in (0, 1); the paper's pi_max.
     origin: one sentence for the user, such as "given" or how it was estimated.
+    trusted: whether a person said how large the object may be; a box says only how far it reaches.
     """
 
     fraction: float
     origin: str = "given"
+    trusted: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
@@ -41,4 +43,4 @@ class AreaBound:
             )
         if (y1 - y0) * (x1 - x0) == height * width:
             raise InputError("the box covers the whole frame; draw it close round the object")
-        return cls((y1 - y0) * (x1 - x0) / (height * width), "box round the object where it is largest")
+        return cls((y1 - y0) * (x1 - x0) / (height * width), "box round the object where it is largest", False)

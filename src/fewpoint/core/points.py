@@ -110,6 +110,32 @@ class PointSet:
         absent = {*self.absent, *(frame for frame, absentee in self.absent_of if absentee == name)}
         return PointSet(self.coordinates[own], tuple(sorted(absent)), negatives=negatives)
 
+    def split(self) -> "tuple[PointSet, ...]":
+        """The marks of each object, without their names, in the order of these."""
+        names = self.object_names
+        return tuple(map(self.of_object, names)) if len(names) > 1 else (self,)
+
+    def joined(self, other: "PointSet") -> "PointSet":
+        """These marks and those of another set that they do not contradict; of one object.
+
+        >>> joined = PointSet.from_rows([(0, 1, 1)], [2]).joined(PointSet.from_rows([(0, 1, 1), (1, 5, 5), (2, 3, 3)]))
+        >>> joined.coordinates.tolist()
+        [[0, 1, 1], [1, 5, 5]]
+        """
+        own, refused = ({tuple(row) for row in rows.tolist()} for rows in (self.coordinates, self.negatives))
+        rows = own | {tuple(row) for row in other.coordinates.tolist() if row[0] not in self.absent} - refused
+        negatives = refused | {tuple(row) for row in other.negatives.tolist()} - rows
+        return PointSet.from_rows(sorted(rows), self.absent, negatives=sorted(negatives))
+
+    def marks_of(self, name: str) -> tuple[object, ...]:
+        """All that was marked for an object, without what follows from marks of others; equal if they are the same."""
+        named = zip(self.coordinates.tolist(), self.objects or (name,) * len(self), strict=True)
+        own = [row for row, each in named if each == name]
+        refused = zip(self.negatives.tolist(), self._refused_objects(), strict=True)
+        negatives = [row for row, each in refused if each in ("", name)]
+        absent = sorted({*self.absent, *(frame for frame, each in self.absent_of if each == name)})
+        return own, negatives, absent
+
     def of_objects(self, names: tuple[str, ...]) -> "PointSet":
         """The marks of some objects, with their names; points on the others become negatives of all of these.
 

@@ -77,6 +77,10 @@ class Words:
     def empty(self) -> bool:
         return self == NOTHING_SAID
 
+    @property
+    def without_sizes(self) -> "Words":
+        return replace(self, size=1.0, sizes={})
+
     def mask(self, frame: int, size: tuple[int, int]) -> np.ndarray:
         """(H, W) bool mask of an outlined frame."""
         return decode_mask(self.outlined[frame], size)

@@ -1,5 +1,7 @@
 """What only the truth reveals: shares, the paper's bound, the box a person would draw, clicks in the middle."""
 
+import zlib
+
 import numpy as np
 
 from fewpoint.core import AreaBound, PointSet
@@ -51,15 +53,56 @@ def click_middles(truth: np.ndarray) -> PointSet:
     >>> click_middles(truth).coordinates.tolist()
     [[1, 2, 3]]
     """
-    from scipy import ndimage
-
     _largest_share(truth)
     rows = []
     for frame in np.flatnonzero(truth.any(axis=(1, 2))).tolist():
-        depths = np.asarray(ndimage.distance_transform_edt(np.pad(truth[frame], 1)))[1:-1, 1:-1]
+        depths = measure_depths(truth[frame])
         row, column = np.unravel_index(depths.argmax(), depths.shape)
         rows.append((frame, int(row), int(column)))
     return PointSet.from_rows(rows)
+
+
+def click_spread(truth: np.ndarray, count: int, seed: int = 0) -> PointSet:
+    """So many clicks, spread evenly over the frames that show the object, fewer if fewer do.
+
+    Each lies in the largest part of the object, anywhere at most half as far from its innermost pixel as that is from
+    the edge. Where is drawn by the seed and the truth.
+
+    >>> truth = np.zeros((9, 7, 7), bool)
+    >>> truth[:6, 3, 3] = True
+    >>> click_spread(truth, 3).coordinates.tolist()
+    [[1, 3, 3], [3, 3, 3], [5, 3, 3]]
+    """
+    _largest_share(truth)
+    random = np.random.default_rng([seed, zlib.crc32(np.packbits(truth).tobytes())])
+    shown = np.flatnonzero(truth.any(axis=(1, 2)))
+    count = min(count, len(shown))
+    middles = shown[((np.arange(count) + 0.5) * len(shown) / count).astype(int)]
+    return PointSet.from_rows([(frame, *_click_within(truth[frame], random)) for frame in middles.tolist()])
+
+
+def measure_depths(mask: np.ndarray) -> np.ndarray:
+    """(H, W) distance of each pixel of a bool mask from the nearest outside it or the frame, 0 outside.
+
+    >>> measure_depths(np.ones((3, 3), bool)).astype(int).tolist()
+    [[1, 1, 1], [1, 2, 1], [1, 1, 1]]
+    """
+    from scipy import ndimage
+
+    return np.asarray(ndimage.distance_transform_edt(np.pad(mask, 1)))[1:-1, 1:-1]
+
+
+def _click_within(mask: np.ndarray, random: np.random.Generator) -> tuple[int, int]:
+    from scipy import ndimage
+
+    labels = np.zeros(mask.shape, np.int32)
+    ndimage.label(mask, output=labels)
+    depths = measure_depths(labels == 1 + np.bincount(labels[mask])[1:].argmax())
+    row, column = np.unravel_index(depths.argmax(), depths.shape)
+    rows, columns = np.indices(mask.shape)
+    near = np.argwhere(np.hypot(rows - row, columns - column) <= depths.max() / 2)
+    row, column = near[random.integers(len(near))].tolist()
+    return row, column
 
 
 def _largest_share(truth: np.ndarray) -> float:

@@ -28,6 +28,8 @@ def held_out(samples: SampleSet, number: int) -> np.ndarray:
     block = np.arange(n_frames) // max(SHORTEST_BLOCK, n_frames // BLOCKS)
     chosen = block % GROUPS == number % GROUPS
     clicked = samples.clicked.any(1).cpu().numpy()
+    if samples.known is not None:
+        chosen &= np.isnan(samples.known)
     enough = clicked.sum() >= FEWEST_CLICKED and (clicked & chosen).any() and (samples.has_point & ~chosen).any()
     return chosen if enough else np.zeros(n_frames, bool)
 

@@ -158,7 +158,7 @@ class Course:
         return PriorEstimate(np.where(absent, 0.0, share), np.where(absent, 0.0, deviation), observed)
 
     def usable_priors(self) -> np.ndarray:
-        """(T,) the priors of the coming epoch, 0 on frames marked absent."""
+        """(T,) the priors of the coming epoch, 0 on frames marked absent, the known ones on outlined frames."""
         return self._usable(self.progress.priors)
 
     def rates(self, steps: int) -> list[float]:
@@ -189,6 +189,9 @@ class Course:
         return ended and self.schedule.estimator.has_rule
 
     def _usable(self, priors: np.ndarray) -> np.ndarray:
+        known = self.samples.known
+        if known is not None:
+            priors = np.where(np.isnan(known), priors, known)
         return np.where(self.samples.absent, 0.0, priors)
 
     def _append(self, means: StepMeans, observation: Observation) -> None:

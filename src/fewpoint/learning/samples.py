@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, SuperpixelMap, Words
 from fewpoint.core.paging import let_go
 from fewpoint.core.threads import work_ahead
 from fewpoint.learning.working import WorkingSize
@@ -24,7 +24,9 @@ class SampleSet:
     positive, unlabelled: (T, regions) float32, 1 for samples of that kind. areas: (T, regions) share of the frame.
     clicked: (T, regions) bool, positive by a person's own click, not by one carried along. has_point, absent: (T,) bool
     numpy. center, scale: (C,) by which frames are standardised. negative: (T, regions) float32 like positive, for what
-    a person marked as not the object; None if nobody did.
+    a person marked as not the object; None if nobody did. drawn: (T, h, w) float32, masks of outlined frames, 0 on
+    others; None if there are none. known: (T,) share of the samples of an outlined frame that are positive, NaN on
+    others. On such a frame all samples count as unlabelled too, so that with this prior the PU risk is that of labels.
     """
 
     frames: Tensor
@@ -39,6 +41,8 @@ class SampleSet:
     absent: np.ndarray
     size: WorkingSize
     negative: Tensor | None = None
+    drawn: Tensor | None = None
+    known: np.ndarray | None = None
 
     @property
     def n_frames(self) -> int:
@@ -73,6 +77,8 @@ class _ObjectFields(TypedDict):
     has_point: np.ndarray
     absent: np.ndarray
     negative: Tensor | None
+    drawn: Tensor | None
+    known: np.ndarray | None
 
 
 def build_samples(
@@ -83,12 +89,15 @@ def build_samples(
     device: torch.device,
     *,
     carried: Sequence[PointSet] | None = None,
+    words: Sequence[Words] | None = None,
 ) -> tuple[SampleSet, ...]:
     """Reduce frames and superpixels to the working size and put them on the device; one set of samples per object.
 
     points: of each object. carried: the same with the places that motion carried them to; None if there are no others.
+    words: what else was said about each object.
     """
     carried = points if carried is None else carried
+    words = (NOTHING_SAID,) * len(points) if words is None else words
     frames = reduce_sequence(sequence, size)
     regions = int(superpixels.counts.max())
     labels = size.reduce_labels(superpixels.labels, border=regions).astype(np.int64)
@@ -106,30 +115,56 @@ def build_samples(
         "size": size,
     }
     return tuple(
-        SampleSet(**shared, **_mark_samples(superpixels, *given, areas > 0, device))
-        for given in zip(points, carried, strict=True)
+        SampleSet(**shared, **_mark_samples(superpixels, *given, areas > 0, size, device))
+        for given in zip(points, carried, words, strict=True)
     )
 
 
 def _mark_samples(
-    superpixels: SuperpixelMap, points: PointSet, carried: PointSet, present: np.ndarray, device: torch.device
+    superpixels: SuperpixelMap,
+    points: PointSet,
+    carried: PointSet,
+    words: Words,
+    present: np.ndarray,
+    size: WorkingSize,
+    device: torch.device,
 ) -> _ObjectFields:
     """What a SampleSet says about one object; present: (T, regions) bool, superpixels that have a pixel left."""
     # Of two clicked superpixels restored at one pixel, the one that is hidden is not a sample.
+    labelled = labelled_regions(superpixels, points, carried, words)
     positive, negative, clicked = (
         _mark(superpixels, chosen, present.shape[1]) & present
-        for chosen in (*labelled_regions(superpixels, points, carried), regions_at_points(superpixels, points))
+        for chosen in (*labelled, regions_at_points(superpixels, points))
     )
-    absent = np.zeros(len(present), bool)
+    absent, outlined = np.zeros(len(present), bool), sorted(words.outlined)
     absent[list(points.absent)] = True
+    unlabelled = present & ~positive & ~negative
+    unlabelled[outlined], negative[outlined] = present[outlined], False
     return {
         "positive": torch.from_numpy(positive).float().to(device),
-        "unlabelled": torch.from_numpy(present & ~positive & ~negative).float().to(device),
+        "unlabelled": torch.from_numpy(unlabelled).float().to(device),
         "clicked": torch.from_numpy(clicked).to(device),
         "has_point": np.asarray(positive.any(1)),
         "absent": absent,
         "negative": torch.from_numpy(negative).float().to(device) if negative.any() else None,
+        "drawn": _reduce_outlines(words, len(present), size).to(device) if outlined else None,
+        "known": _share_positive(positive, present, outlined) if outlined else None,
     }
+
+
+def _reduce_outlines(words: Words, n_frames: int, size: WorkingSize) -> Tensor:
+    """(T, h, w) float32 masks of outlined frames at the working size, 0 on other frames."""
+    masks = np.zeros((n_frames, *size.full), np.int32)
+    for frame in words.outlined:
+        masks[frame] = words.mask(frame, size.full)
+    return torch.from_numpy(size.reduce_labels(masks, border=0)).float()
+
+
+def _share_positive(positive: np.ndarray, present: np.ndarray, outlined: list[int]) -> np.ndarray:
+    """(T,) share of the samples of each outlined frame that are positive, NaN on others."""
+    shares = np.full(len(present), np.nan)
+    shares[outlined] = positive[outlined].sum(1) / present[outlined].sum(1)
+    return shares
 
 
 def reduce_sequence(sequence: ImageSequence, size: WorkingSize, chunk: int = 8) -> Tensor:

@@ -71,8 +71,7 @@ class Clues:
     points: a person's own. carried: the same and where motion carried them to. heldout_share: mean share of a frame
     that the object covers according to the clicks held out, None if there were none. taken: share of the frames that
     show the object, according to networks trained with the same prior on all. even_out: evens (T, regions)
-    probabilities out along the image, None leaves them as they are. correct: corrects (T, regions) probabilities that
-    clicks contradict; None if the networks have learnt from these very clicks.
+    probabilities out along the image, None leaves them as they are.
     """
 
     points: PointSet
@@ -80,7 +79,6 @@ class Clues:
     heldout_share: float | None = None
     taken: float = 1.0
     even_out: Callable[[np.ndarray], np.ndarray] | None = None
-    correct: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 def make_targets(
@@ -100,8 +98,6 @@ def make_targets(
             favoured = _set_amount(favoured, frame_means(probabilities, valid).mean(), valid)
         probabilities = favoured
     pooled = pool_regions_of(probabilities, samples)
-    if clues.correct is not None:
-        pooled = torch.from_numpy(clues.correct(pooled.cpu().numpy())).to(pooled)
     means = spread(pooled, samples).clamp(LEAST, 1 - LEAST)
     share = frame_means(means, valid).clamp(LEAST, bound.fraction)
     nearness = nearness_prior(click_distances(samples, clues.carried), share, valid, weights.floor)
@@ -110,14 +106,25 @@ def make_targets(
     scores = _follow_image(scores, samples, clues, bound, weights)
     doubted = torch.sigmoid(scores)
     doubted = torch.where(hangs_together(doubted, clues.carried, samples), doubted, weights.doubt * doubted)
-    weight = valid * ((2 * doubted - 1).abs() + LEAST_WEIGHT)
-    probability = torch.maximum(doubted, spread(samples.positive, samples))
+    return obey_labels(doubted, samples)
+
+
+def obey_labels(probabilities: Tensor, samples: SampleSet) -> Targets:
+    """Targets of (T, h, w) probabilities, weighted by how decided they are, in which every label is obeyed."""
+    valid = (samples.labels < samples.regions).float()
+    weight = valid * ((2 * probabilities - 1).abs() + LEAST_WEIGHT)
+    probability = torch.maximum(probabilities, spread(samples.positive, samples))
     if samples.negative is not None:
         rejected = spread(samples.negative, samples) > 0
         probability = torch.where(rejected, 0.0, probability)
         weight = torch.where(rejected, 1 + LEAST_WEIGHT, weight)
     absent = torch.from_numpy(samples.absent).to(probability.device)[:, None, None]
-    return Targets(torch.where(absent, 0.0, probability), torch.where(absent, valid, weight))
+    probability, weight = torch.where(absent, 0.0, probability), torch.where(absent, valid, weight)
+    if samples.drawn is not None and samples.known is not None:
+        outlined = torch.from_numpy(~np.isnan(samples.known)).to(probability.device)[:, None, None]
+        probability = torch.where(outlined, samples.drawn, probability)
+        weight = torch.where(outlined, (1 + LEAST_WEIGHT) * valid, weight)
+    return Targets(probability, weight)
 
 
 def share_out(targets: Sequence[Targets]) -> tuple[Targets, ...]:

@@ -1,6 +1,7 @@
 """The bound on the object's share of a frame: checked if given, estimated if not."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,13 +35,13 @@ def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
     squares = squared_steps(points)
     if len(squares) < FEWEST_PAIRS:
         origin = f"assumed to be {FALLBACK:.1%} of a frame: too few points to estimate it; give --max-fraction"
-        return AreaBound(FALLBACK, origin)
+        return AreaBound(FALLBACK, origin, trusted=False)
     square, followed = float(squares.mean()), followed_steps(sequence, points)
     if len(followed) >= FEWEST_PAIRS:
         square = math.sqrt(square * min(square, float(followed.mean())))
     height, width = sequence.size
     share = min(max(CLICK_FACTOR * np.pi * square / (height * width), SMALLEST), LARGEST)
-    return AreaBound(share, f"estimated as {share:.1%} of a frame from how far apart the points lie")
+    return AreaBound(share, f"estimated as {share:.1%} of a frame from how far apart the points lie", trusted=False)
 
 
 def check_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, share: float = 1.0) -> AreaBound:
@@ -66,4 +67,5 @@ def raise_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, 
     least = share * min(least, LARGEST_RAISED)
     if bound.fraction >= least:
         return bound
-    return AreaBound(least, f"{bound.origin}; raised to {least:.1%}, the least that superpixels allow")
+    raised = f"{bound.origin}; raised to {least:.1%}, the least that superpixels allow"
+    return replace(bound, fraction=least, origin=raised)

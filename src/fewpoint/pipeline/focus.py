@@ -13,6 +13,7 @@ from fewpoint.core import (
     EpochFinished,
     EpochPredicted,
     EpochRecord,
+    ImageSequence,
     Listener,
     ObjectResult,
     PointSet,
@@ -21,6 +22,7 @@ from fewpoint.core import (
     ProbabilityMaps,
     SuperpixelMap,
     SuperpixelsReady,
+    Words,
 )
 from fewpoint.core.paging import make_frames, walk
 from fewpoint.core.progress import Event
@@ -87,6 +89,21 @@ class Focus:
         ends = max(self.bottom, other.bottom), max(self.right, other.right)
         return Focus(self.full, min(self.top, other.top), ends[0], min(self.left, other.left), ends[1])
 
+    def hold(self, words: tuple[Words, ...]) -> "Focus":
+        """The smallest box that holds this one and all outlined masks."""
+        masks = [each.mask(frame, self.full) for each in words for frame, runs in each.outlined.items() if runs]
+        if not masks:
+            return self
+        drawn = np.logical_or.reduce(masks)
+        rows, columns = (np.flatnonzero(drawn.any(axis)) for axis in (1, 0))
+        return Focus(
+            self.full,
+            min(self.top, int(rows[0])),
+            max(self.bottom, int(rows[-1]) + 1),
+            min(self.left, int(columns[0])),
+            max(self.right, int(columns[-1]) + 1),
+        )
+
     @property
     def whole(self) -> bool:
         return (self.top, self.left) == (0, 0) and (self.bottom, self.right) == self.full
@@ -100,13 +117,26 @@ class Focus:
         """The same task inside the box, with no outputs; its bound is still that of whole frames."""
         if self.whole:
             return task
-        sequence = task.sequence.crop((self.top, self.bottom), (self.left, self.right))
+        sequence = self.crop(task.sequence)
         rows, columns = (self.top, self.bottom), (self.left, self.right)
         words = tuple((name, each.crop(rows, columns, self.full)) for name, each in task.words)
-        points = self._narrow_points(task.points)
+        points = self.narrow_points(task.points)
         return replace(task, sequence=sequence, points=points, words=words, outputs=Outputs(formats=()))
 
-    def _narrow_points(self, points: PointSet) -> PointSet:
+    def crop(self, sequence: ImageSequence) -> ImageSequence:
+        """The sequence inside the box."""
+        return sequence if self.whole else sequence.crop((self.top, self.bottom), (self.left, self.right))
+
+    def drop_outside(self, points: PointSet) -> PointSet:
+        """The points of one object without those outside the box; all of them if none lies in it."""
+        places = points.coordinates[:, 1:]
+        inside = np.all((places >= (self.top, self.left)) & (places < (self.bottom, self.right)), axis=1)
+        if inside.all() or not inside.any():
+            return points
+        names = tuple(name for name, kept in zip(points.objects, inside.tolist(), strict=False) if kept)
+        return replace(points, coordinates=points.coordinates[inside], objects=names)
+
+    def narrow_points(self, points: PointSet) -> PointSet:
         """The points in the box's own rows and columns, without the negatives outside it: no mask reaches there."""
         corner = [0, self.top, self.left]
         end = [np.inf, self.bottom, self.right]
@@ -123,7 +153,7 @@ class Focus:
         """The bound as a share of the box."""
         if self.whole:
             return bound
-        return AreaBound(min(bound.fraction / self.share, LARGEST_BOUND), bound.origin)
+        return replace(bound, fraction=min(bound.fraction / self.share, LARGEST_BOUND))
 
     def widen(self, result: ObjectResult, bound: AreaBound) -> ObjectResult:
         """What was found inside the box as a result for whole frames, empty outside, with their bound."""
@@ -131,8 +161,8 @@ class Focus:
             return result
         return replace(
             result,
-            masks=self._paste(result.masks),
-            probabilities=ProbabilityMaps(self._paste(result.probabilities.values)),
+            masks=self.paste(result.masks),
+            probabilities=ProbabilityMaps(self.paste(result.probabilities.values)),
             priors=self._widen_priors(result.priors),
             history=self._widen_history(result.history),
             bound=bound,
@@ -158,9 +188,9 @@ class Focus:
 
     def widen_superpixels(self, superpixels: SuperpixelMap) -> SuperpixelMap:
         """The superpixels of whole frames: all that lies outside the box is one more region, the frame's last."""
-        return SuperpixelMap(self._paste(superpixels.labels, superpixels.counts))
+        return SuperpixelMap(self.paste(superpixels.labels, superpixels.counts))
 
-    def _paste(self, values: np.ndarray, outside: np.ndarray | None = None) -> np.ndarray:
+    def paste(self, values: np.ndarray, outside: np.ndarray | None = None) -> np.ndarray:
         """(T, *full) with the values in the box; outside: (T,) what the rest of each frame holds, 0 if None."""
         whole = make_frames((len(values), *self.full), values.dtype)
         for number, (place, inside) in enumerate(zip(walk(whole), walk(values), strict=True)):

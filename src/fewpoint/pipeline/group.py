@@ -13,7 +13,6 @@ from fewpoint.core import (
     Listener,
     Message,
     ObjectResult,
-    PointSet,
     PriorHistory,
     ProbabilityMaps,
     SuperpixelMap,
@@ -31,6 +30,7 @@ from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, find_touched, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
@@ -43,10 +43,14 @@ from fewpoint.superpixels.regions import part_regions
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """values: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one as another."""
+    """values: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one as another.
+
+    levels: of each object, see masks.settle.
+    """
 
     values: np.ndarray
     ties: int
+    levels: tuple[float, ...]
 
     def masks(self, count: int) -> list[np.ndarray]:
         """(T, H, W) bool of each of `count` objects; that of a single one is not copied."""
@@ -55,7 +59,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class GroupOutcome:
-    """What a group found, by object, and what led to it. plan: as used. ties: pixels as likely one as another."""
+    """What a group found, by object, and what led to it. plan: as used. labels: inside the focus."""
 
     objects: dict[str, ObjectResult]
     plan: Plan
@@ -63,7 +67,11 @@ class GroupOutcome:
     superpixels: SuperpixelMap
     trained: tuple[Trained, ...]
     channels: int
-    ties: int
+    labels: Labels
+
+    @property
+    def ties(self) -> int:
+        return self.labels.ties
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,6 +90,8 @@ class GroupOutcome:
             model=self.to_model().groups[0],
             superpixels=self.superpixels,
             logits=tuple(np.stack([each.logits for each in member.objects]) for member in self.trained),
+            levels=self.labels.levels,
+            labels=self.labels.values,
         )
 
 
@@ -107,13 +117,18 @@ def run_group(
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, listener))
     listener(SuperpixelsReady(superpixels, names))
     bounds = _settle_bounds(wholes, bounds, superpixels, focus, log)
-    inputs = _prepare(_set_bounds(insides, bounds, focus), superpixels, device)
+    touched = find_touched(task)
+    prepared = _prepare(_set_bounds(insides, bounds, focus), superpixels, device)
+    inputs = {
+        name: replace(own, touched=known in touched)
+        for (name, own), known in zip(prepared.items(), task.object_names, strict=True)
+    }
     await_gpu()
     plan = settle_schedule(plan, task.time_limit_s, folder, log, lambda: measure_pace(inputs, superpixels)).plan
     inputs = {name: replace(own, task=replace(own.task, adapted=plan)) for name, own in inputs.items()}
-    found, trained, ties = _run_inside(inputs, superpixels, folder, listener, log)
+    found, trained, labels = _run_inside(inputs, superpixels, folder, listener, log)
     widened = {name: focus.widen(each, bound) for (name, each), bound in zip(found.items(), bounds, strict=True)}
-    return GroupOutcome(widened, plan, focus, superpixels, trained, task.sequence.shape[-1], ties)
+    return GroupOutcome(widened, plan, focus, superpixels, trained, task.sequence.shape[-1], labels)
 
 
 def guess_bound(task: Task) -> AreaBound:
@@ -126,7 +141,7 @@ def find_focus(task: Task, bound: AreaBound) -> Focus:
     return Focus.find(task.points, task.sequence.size, bound, task.plan.clicks.focus)
 
 
-def _first_bounds(wholes: stages.Tasks) -> tuple[AreaBound, ...]:
+def _first_bounds(wholes: Tasks) -> tuple[AreaBound, ...]:
     """The bounds given, or those of the run to be refined, or estimated from the points."""
     previous = _previous_of(next(iter(wholes.values())))
     if previous is None:
@@ -141,7 +156,9 @@ def _previous_of(task: Task) -> PreviousGroup | None:
 def _choose_focus(task: Task, foci: list[Focus]) -> Focus:
     """The box round all foci; in a refinement the previous focus, widened if points lie outside it."""
     focus, previous = Focus.round_all(foci), _previous_of(task)
-    return focus if previous is None else Focus(task.sequence.size, *previous.box).reach(task.points, focus)
+    if previous is not None:
+        focus = Focus(task.sequence.size, *previous.box).reach(task.points, focus)
+    return focus.hold(tuple(words for _, words in task.words))
 
 
 def _narrow(task: Task, focus: Focus) -> Task:
@@ -162,13 +179,13 @@ def _find_widening(foci: list[Focus], focus: Focus) -> float:
     return min(len(foci), len(foci) * focus.share / sum(each.share for each in foci))
 
 
-def _set_bounds(insides: stages.Tasks, bounds: tuple[AreaBound, ...], focus: Focus) -> stages.Tasks:
+def _set_bounds(insides: Tasks, bounds: tuple[AreaBound, ...], focus: Focus) -> Tasks:
     """The tasks with the bounds of whole frames as shares of the focus."""
     narrowed = zip(insides.items(), map(focus.narrow_bound, bounds), strict=True)
     return {name: replace(inside, bound=bound) for (name, inside), bound in narrowed}
 
 
-def _superpixels(tasks: stages.Tasks, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
+def _superpixels(tasks: Tasks, folder: RunFolder | None, listener: Listener) -> tuple[SuperpixelMap, bool]:
     first = next(iter(tasks.values()))
     previous = _previous_of(first)
 
@@ -181,7 +198,7 @@ def _superpixels(tasks: stages.Tasks, folder: RunFolder | None, listener: Listen
 
 
 def _settle_bounds(
-    wholes: stages.Tasks, bounds: tuple[AreaBound, ...], superpixels: SuperpixelMap, focus: Focus, log: StageLog
+    wholes: Tasks, bounds: tuple[AreaBound, ...], superpixels: SuperpixelMap, focus: Focus, log: StageLog
 ) -> tuple[AreaBound, ...]:
     """Given bounds checked, estimated ones raised to what superpixels allow and reported."""
     settled, several = [], len(wholes) > 1
@@ -195,29 +212,19 @@ def _settle_bounds(
     return tuple(settled)
 
 
-def _prepare(tasks: stages.Tasks, superpixels: SuperpixelMap, device: torch.device) -> dict[str, ObjectInputs]:
+def _prepare(tasks: Tasks, superpixels: SuperpixelMap, device: torch.device) -> dict[str, ObjectInputs]:
     carried = tuple(carry_points(task.sequence, task.points, task.plan.clicks.carry) for task in tasks.values())
     samples = stages.prepare_samples(tasks, superpixels, carried, device)
     if not all(each.has_point.any() for each in samples):
         raise InputError("points of two objects fall on one pixel of the working size; raise training.max_side")
     first = next(iter(tasks.values()))
     evens_out, refines = first.plan.diffusion is not None, first.previous is not None
-    smoothers = stages.build_smoothers(tasks, superpixels, carried) if evens_out or refines else (None,) * len(tasks)
+    smoothers = build_smoothers(tasks, superpixels, carried) if evens_out or refines else (None,) * len(tasks)
     prepared = {}
     for (name, task), own, smoother, moved in zip(tasks.items(), samples, smoothers, carried, strict=True):
-        clues = _gather_clues(task.points, moved, smoother, evens_out, refines)
-        prepared[name] = ObjectInputs(task, own, clues, smoother if evens_out else None)
+        even_out = smoother.even_out if smoother is not None and evens_out else None
+        prepared[name] = ObjectInputs(task, own, Clues(task.points, moved, even_out=even_out), smoother)
     return prepared
-
-
-def _gather_clues(
-    points: PointSet, carried: PointSet, smoother: stages.Smoother | None, evens_out: bool, refines: bool
-) -> Clues:
-    clues = Clues(points, carried)
-    if smoother is None:
-        return clues
-    even_out, correct = smoother.even_out if evens_out else None, smoother.correct if refines else None
-    return replace(clues, even_out=even_out, correct=correct)
 
 
 def _run_inside(
@@ -226,8 +233,8 @@ def _run_inside(
     folder: RunFolder | None,
     listener: Listener,
     log: StageLog,
-) -> tuple[dict[str, ObjectResult], tuple[Trained, ...], int]:
-    """From superpixels to the masks of each object inside the focus, with the networks and the number of ties."""
+) -> tuple[dict[str, ObjectResult], tuple[Trained, ...], Labels]:
+    """From superpixels to the masks of each object inside the focus, with the networks and the labels."""
     task, rounds = next(iter(inputs.values())).task, Rounds(inputs, folder, listener)
     epochs = task.plan.count_epochs(task.refining)
     trained, histories = log.run("learning", epochs, lambda: _learn(rounds))
@@ -237,7 +244,7 @@ def _run_inside(
     for number, ((name, own), masks) in enumerate(zip(inputs.items(), labels.masks(len(inputs)), strict=True)):
         priors = estimate_priors(tuple(member.objects[number] for member in trained), own.samples)
         found[name] = ObjectResult(masks, maps[number], priors, histories[number], own.task.settled_bound)
-    return found, trained, labels.ties
+    return found, trained, labels
 
 
 def _learn(rounds: Rounds) -> tuple[tuple[tuple[Trained, ...], tuple[PriorHistory, ...]], bool]:
@@ -277,17 +284,29 @@ def _choose_labels(
 ) -> tuple[Labels, bool]:
     tasks, smoothers = {name: own.task for name, own in inputs.items()}, tuple(own.smoother for own in inputs.values())
 
+    def choose() -> Labels:
+        chosen = choose_labels(tasks, superpixels, maps, smoothers, _levels_of(inputs))
+        touched = frozenset(name for name, own in inputs.items() if own.touched)
+        return Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.levels)
+
     def save(labels: Labels, file: BinaryIO) -> None:
-        save_arrays({"values": labels.values, "ties": np.array(labels.ties)}, file)
+        arrays = {"values": labels.values, "ties": np.array(labels.ties), "levels": np.array(labels.levels)}
+        save_arrays(arrays, file)
 
     def load(path: Path) -> Labels:
         stored = load_arrays(path)
-        return Labels(stored["values"], int(stored["ties"]))
+        return Labels(stored["values"], int(stored["ties"]), tuple(stored["levels"].tolist()))
 
-    return keep(
-        folder,
-        "masks.npz",
-        lambda: Labels(*stages.choose_labels(tasks, superpixels, maps, smoothers)),
-        save,
-        load,
-    )
+    return keep(folder, "masks.npz", choose, save, load)
+
+
+def _levels_of(inputs: dict[str, ObjectInputs]) -> tuple[float | None, ...]:
+    """The levels at which masks are cut: found out in a first run.
+
+    Networks that are refined have learnt how large the object is, and those that are kept know it no better than then.
+    """
+    first = next(iter(inputs.values()))
+    if first.task.previous is None:
+        return (None,) * len(inputs)
+    before = first.task.previous.groups[0].levels or (0.0,) * len(inputs)
+    return tuple(0.0 if own.touched else level for own, level in zip(inputs.values(), before, strict=True))

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
+from scipy.special import expit
 from torch import Tensor
 
 from fewpoint.core import (
@@ -37,9 +38,12 @@ from fewpoint.learning.targets import (
     find_frame_excess,
     find_taken,
     make_targets,
+    obey_labels,
     share_out,
+    spread,
 )
 from fewpoint.pipeline import stages
+from fewpoint.pipeline.masks import Smoother, Tasks, settle
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.previous import PreviousGroup
@@ -49,6 +53,8 @@ WEIGHTS = "weights/"  # prefix of the names of weights among a member's arrays
 MOST_SHARING = 2  # networks that share a core rather than wait their turn
 AT_ONCE_ON_GPU = 4  # networks that learn side by side on a GPU; more would only wait for each other
 SEED_STEP = 1_000_003  # between the seeds of a run's networks; the first has the run's own
+
+NO_PRIORS = PriorEstimate(np.zeros(0), np.zeros(0), np.zeros(0))  # of a network that is kept as it is
 
 Label = Callable[[EpochRecord], EpochRecord]
 
@@ -94,13 +100,15 @@ class Trained:
 class ObjectInputs:
     """What a network learns one object from, and its masks are made of; rebuilt at every start.
 
-    task: of this object alone, inside the focus. clues: for the targets of further rounds.
+    task: of this object alone, inside the focus. clues: for the targets of further rounds. touched: False if nothing
+    was said about it since the run that is refined.
     """
 
     task: Task
     samples: SampleSet
     clues: Clues
-    smoother: stages.Smoother | None
+    smoother: Smoother | None
+    touched: bool = True
 
 
 def plan_members(plan: Plan, seed: int) -> tuple[tuple[Member, ...], ...]:
@@ -151,6 +159,9 @@ class Rounds:
 
     def run(self) -> tuple[tuple[Trained, ...], tuple[PriorHistory, ...], bool]:
         """What the members to keep have learnt, the history of each object, and whether all were finished before."""
+        previous = self.task.previous
+        if previous is not None and not any(own.touched for own in self.objects):
+            return self._keep_all(previous.groups[0])
         latest: list[Trained] = []
         kept: list[Trained] = []
         every: list[Trained] = []
@@ -158,8 +169,8 @@ class Rounds:
         for members in plan_of(self.task):
             if latest:
                 targets = self._make_targets(latest, members[0].round == 1)
-            elif self.task.previous is not None:
-                targets = self._recall_targets(self.task.previous.groups[0])
+            elif previous is not None:
+                targets = self._recall_targets(previous.groups[0])
             latest, found = self._obtain(members, targets, _count_epochs(every, len(self.objects)))
             reused &= found
             kept += latest if is_kept(members[0], self.task.plan) else []
@@ -180,9 +191,20 @@ class Rounds:
         )
 
     def _recall_targets(self, previous: PreviousGroup) -> tuple[Targets, ...]:
-        """What a refinement learns from: the predictions of the earlier run, corrected by the clicks."""
+        """What a refinement learns from: what the earlier run found, corrected by what has been said since."""
         said = recall(previous, self.tasks, tuple(own.samples for own in self.objects))
-        return share_out([aim_at(own, values, own.clues) for own, values in zip(self.objects, said, strict=True)])
+        levels = previous.levels or (0.0,) * len(self.objects)
+        return share_out([correct_targets(*each) for each in zip(self.objects, said, levels, strict=True)])
+
+    def _keep_all(self, previous: PreviousGroup) -> tuple[tuple[Trained, ...], tuple[PriorHistory, ...], bool]:
+        """What the networks of the earlier run have learnt, for a refinement that has nothing to say."""
+        samples = tuple(own.samples for own in self.objects)
+        nothing = PriorHistory.empty(samples[0].n_frames)
+        trained = []
+        for logits, weights in zip(recall_logits(previous, self.tasks, samples), previous.model.weights, strict=True):
+            learnt = tuple(Learnt(values.half().cpu().numpy(), NO_PRIORS, nothing) for values in logits)
+            trained.append(Trained(learnt, weights))
+        return tuple(trained), (nothing,) * len(samples), False
 
     def _obtain(
         self, members: tuple[Member, ...], targets: tuple[Targets, ...] | None, done: tuple[int, ...]
@@ -253,15 +275,28 @@ class Rounds:
             sum_up_learnt(course, values, self._label_of(member, place))
             for course, values, place in zip(learning.courses, logits, places, strict=True)
         )
+        learnt = self._recall_untouched(learnt, member)
         weights = stages.take_weights(learning.trainer.network) if is_kept(member, self.task.plan) else {}
         trained = Trained(learnt, weights)
         if self.folder is not None:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_trained(trained, file))
         return trained
 
+    def _recall_untouched(self, learnt: tuple[Learnt, ...], member: Member) -> tuple[Learnt, ...]:
+        """What a member has learnt, with what it had learnt before of objects that nobody touched since."""
+        previous = self.task.previous
+        if previous is None or all(own.touched for own in self.objects):
+            return learnt
+        samples = tuple(own.samples for own in self.objects)
+        before = recall_logits(previous.groups[0], self.tasks, samples)[member.number]
+        return tuple(
+            each if own.touched else replace(each, logits=values.half().cpu().numpy())
+            for each, own, values in zip(learnt, self.objects, before, strict=True)
+        )
+
     def _fit_frames(self, logits: Tensor, targets: Targets, samples: SampleSet) -> Tensor:
-        """Logits (T, h, w), each frame's lowered or raised towards its size in the targets; not in a refinement."""
-        amount = 0.0 if self.task.previous is not None else self.task.plan.rounds.sizes
+        """Logits (T, h, w), each frame's lowered or raised towards its size in the targets."""
+        amount = self.task.plan.rounds.sizes
         return logits - find_frame_excess(torch.sigmoid(logits), targets, samples, amount)[:, None, None]
 
     def _start_of(self, member: Member) -> Weights | None:
@@ -323,10 +358,24 @@ def aim_at(inputs: ObjectInputs, probabilities: Tensor, clues: Clues, from_point
     if not from_points:
         # Networks that have learnt from targets know where the clicks are: given again, they would count twice.
         weights = replace(weights, nearness=0.0)
-    if task.previous is not None:
-        # What an earlier run found should change where clicks say so, and nowhere else.
-        weights = replace(weights, profile=0.0, taper=0.0, outlines=0.0)
     return make_targets(probabilities, inputs.samples, clues, task.settled_bound, weights)
+
+
+def correct_targets(inputs: ObjectInputs, said: Tensor, level: float) -> Targets:
+    """What a refinement learns of an object: the (T, h, w) probabilities of the earlier run as masks are made of them.
+
+    Words are heeded but for sizes, which every mask heeds anyway. level: see masks.settle.
+    """
+    samples, smoother = inputs.samples, inputs.smoother
+    if smoother is None:
+        raise ValueError("a refinement needs links between superpixels")
+    words = tuple((name, each.without_sizes) for name, each in inputs.task.words)
+    task = replace(inputs.task, words=words)
+    pooled = pool_regions_of(said, samples)
+    settled = smoother.on_real(
+        pooled.cpu().numpy().astype(np.float64), lambda means: expit(settle(task, means, smoother, level).scores)
+    )
+    return obey_labels(spread(torch.from_numpy(settled).to(pooled), samples), samples)
 
 
 def samples_for(member: Member, inputs: ObjectInputs) -> SampleSet:
@@ -364,15 +413,21 @@ def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleS
     return torch.stack(list(_probabilities(learnt, samples))).mean(0)
 
 
-def recall(previous: PreviousGroup, tasks: stages.Tasks, samples: tuple[SampleSet, ...]) -> list[Tensor]:
-    """(T, h, w) mean probability of the networks of an earlier run for each object; computed if it was not kept."""
+def recall(previous: PreviousGroup, tasks: Tasks, samples: tuple[SampleSet, ...]) -> list[Tensor]:
+    """(T, h, w) mean probability of the networks of an earlier run for each object."""
+    logits = recall_logits(previous, tasks, samples)
+    return [torch.stack([torch.sigmoid(values[number]) for values in logits]).mean(0) for number in range(len(samples))]
+
+
+def recall_logits(previous: PreviousGroup, tasks: Tasks, samples: tuple[SampleSet, ...]) -> list[Tensor]:
+    """(K, T, h, w) logits of each network of an earlier run; computed if they were not kept."""
     first = samples[0]
     logits = [torch.from_numpy(values).to(first.frames.device).float() for values in previous.logits]
     if not logits or any(values.shape[1:] != first.labels.shape for values in logits):
         seed = next(iter(tasks.values())).seed
         learnings = (stages.prepare_learning(tasks, samples, seed, start=each) for each in previous.model.weights)
         logits = [learning.predict().transpose(0, 1) for learning in learnings]
-    return [torch.stack([torch.sigmoid(values[number]) for values in logits]).mean(0) for number in range(len(samples))]
+    return logits
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:

@@ -21,6 +21,7 @@ from fewpoint.learning.settings import TrainingSettings
 from fewpoint.learning.training import Trainer, count_steps
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.costs import StageLog
+from fewpoint.pipeline.masks import choose_labels
 from fewpoint.pipeline.members import ObjectInputs, count_at_once
 from fewpoint.pipeline.plan import Plan
 from fewpoint.superpixels.slic import segment_frames
@@ -89,7 +90,7 @@ def measure_pace(inputs: dict[str, ObjectInputs], superpixels: SuperpixelMap) ->
     def choose(logits: Tensor) -> None:
         values = [each.half().cpu().numpy() for each in logits.unbind(1)]
         maps = tuple(stages.enlarge_maps([each], own, surest=0.0) for each, own in zip(values, samples, strict=True))
-        stages.choose_labels(tasks, superpixels, maps, smoothers)
+        choose_labels(tasks, superpixels, maps, smoothers)
 
     def prepare() -> Trainer:
         return stages.prepare_learning(tasks, samples, task.seed).trainer

@@ -18,7 +18,9 @@ class PreviousGroup:
 
     bounds: of whole frames, one per object. box: top, bottom, left and right of their focus, ends exclusive.
     model: their networks. superpixels, logits: those in the focus, and what each network predicted there,
-    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch.
+    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch. levels: by how much
+    scores of each object were lowered for its size, see masks.settle; none means not at all. labels: (T, H, W) uint8 of
+    the focus, 0 or the number of an object from 1; None if they are no longer there.
     """
 
     bounds: tuple[AreaBound, ...]
@@ -26,6 +28,8 @@ class PreviousGroup:
     model: GroupModel
     superpixels: SuperpixelMap | None = None
     logits: tuple[np.ndarray, ...] = ()
+    levels: tuple[float, ...] = ()
+    labels: np.ndarray | None = None
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -39,7 +43,18 @@ class PreviousGroup:
             bounds=tuple(self.bounds[row] for row in rows),
             model=self.model.choose(names),
             logits=tuple(values[rows] for values in self.logits),
+            levels=tuple(self.levels[row] for row in rows) if self.levels else (),
+            labels=None if self.labels is None else _renumber(self.labels, rows, len(self.objects)),
         )
+
+
+def _renumber(labels: np.ndarray, rows: list[int], count: int) -> np.ndarray:
+    """Labels of some of `count` objects, numbered from 1 in the order of their rows; other objects become 0."""
+    if rows == list(range(count)):
+        return labels
+    numbers = np.zeros(count + 1, np.uint8)
+    numbers[[row + 1 for row in rows]] = np.arange(1, len(rows) + 1)
+    return numbers[labels]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,13 @@
 """The stages of a run, each a function from nouns to nouns."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import nn
 
 from fewpoint.core import Listener, PointSet, ProbabilityMaps, SuperpixelMap
-from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import InputError
 from fewpoint.learning.estimators import FilteredPriors
@@ -22,61 +20,12 @@ from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.fused import FusedNetwork
 from fewpoint.models.multires_unet import MultiResUNet, build_network
+from fewpoint.pipeline.masks import Tasks
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, correct, diffuse, link_regions
-from fewpoint.superpixels.pixels import take_to_pixels
-from fewpoint.superpixels.regions import (
-    labelled_regions,
-    paint_frames,
-    region_means,
-    regions_at_negatives,
-    regions_at_points,
-)
 from fewpoint.superpixels.slic import segment_frames
-from fewpoint.tracking.paths import track
-
-Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
 
 COARSEST = 0.75  # of training.max_side: the smallest size at which large objects are worked on
-
-
-@dataclass(frozen=True, eq=False)
-class Smoother:
-    """Evens out the probabilities of superpixels along the image.
-
-    counts: (T,) superpixels of each frame. seeds: global regions that are surely the object. refused: those that surely
-    are not.
-    """
-
-    links: RegionLinks
-    counts: np.ndarray
-    seeds: np.ndarray
-    refused: np.ndarray
-    settings: DiffusionSettings
-
-    def even_out(self, pooled: np.ndarray) -> np.ndarray:
-        """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
-        return self._on_real(pooled, lambda values: self._diffuse(values, self.settings.pull))
-
-    def correct(self, pooled: np.ndarray) -> np.ndarray:
-        """(T, regions) probabilities corrected where they contradict the clicks."""
-        return self._on_real(
-            pooled, lambda values: correct(self.links, values, self.seeds, self.refused, self.settings)
-        )
-
-    def even_out_last(self, means: np.ndarray) -> np.ndarray:
-        """(total,) probabilities for the last masks."""
-        return self._diffuse(means, self.settings.last_pull)
-
-    def _on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        real = np.arange(pooled.shape[1]) < self.counts[:, np.newaxis]
-        result = np.zeros_like(pooled)
-        result[real] = work(pooled[real])
-        return result
-
-    def _diffuse(self, values: np.ndarray, pull: float) -> np.ndarray:
-        return diffuse(self.links, values, self.seeds, pull, self.settings, refused=self.refused)
 
 
 def cut_superpixels(task: Task, listener: Listener) -> SuperpixelMap:
@@ -87,8 +36,9 @@ def prepare_samples(
     tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...], device: torch.device
 ) -> tuple[SampleSet, ...]:
     """Frames, superpixels and clicks of each object at the working size, on the device."""
-    points, first = [task.points for task in tasks.values()], _first(tasks)
-    return build_samples(first.sequence, superpixels, points, fit_size(tasks), device, carried=carried)
+    points, words = [task.points for task in tasks.values()], [task.own_words for task in tasks.values()]
+    size = fit_size(tasks)
+    return build_samples(_first(tasks).sequence, superpixels, points, size, device, carried=carried, words=words)
 
 
 def fit_size(tasks: Tasks) -> WorkingSize:
@@ -109,17 +59,6 @@ def choose_side(task: Task) -> int:
     radius = math.sqrt(task.settled_bound.fraction * height * width / math.pi)
     enough = math.ceil(max(height, width) * training.radius / radius)
     return min(training.max_side, max(round(COARSEST * training.max_side), enough))
-
-
-def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...]) -> tuple[Smoother, ...]:
-    """What evens out each object's probabilities along the image; all share the links between superpixels."""
-    first = _first(tasks)
-    settings = first.plan.diffusion or DiffusionSettings()
-    links = link_regions(first.sequence, superpixels, settings.contrast)
-    labelled = (
-        labelled_regions(superpixels, task.points, own) for task, own in zip(tasks.values(), carried, strict=True)
-    )
-    return tuple(Smoother(links, superpixels.counts, seeds, refused, settings) for seeds, refused in labelled)
 
 
 def prepare_learning(
@@ -219,52 +158,3 @@ def enlarge_maps(members: list[np.ndarray], samples: SampleSet, surest: float) -
             each = torch.sigmoid(samples.size.enlarge(logits))
             place[:] = each.mean(0).lerp(each.amax(0), surest).numpy()
     return ProbabilityMaps(maps)
-
-
-def choose_labels(
-    tasks: Tasks,
-    superpixels: SuperpixelMap,
-    probabilities: tuple[ProbabilityMaps, ...],
-    smoothers: tuple[Smoother | None, ...],
-) -> tuple[np.ndarray, int]:
-    """(T, H, W) uint8, 0 or the number of an object from 1, and how many pixels were as likely one as another.
-
-    An object's mask holds superpixels on tracked paths, or without tracking those at 0.5 or above, on no absent frame.
-    smoothers: even out the probabilities first; without tracking, masks are then cut pixel by pixel. Clicked
-    superpixels always belong to the mask, and those under a negative never: a person saw what is there. One that holds
-    both belongs to it. Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones,
-    the first.
-    """
-    given = zip(tasks.values(), probabilities, smoothers, strict=True)
-    claims = [_claim_frames(task, superpixels, maps, smoother) for task, maps, smoother in given]
-    labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
-    for place, of_frame in zip(walk(labels), zip(*claims, strict=True), strict=True):
-        place[:], tied = share_pixels(of_frame)
-        ties += tied
-    return labels, ties
-
-
-def _claim_frames(
-    task: Task, superpixels: SuperpixelMap, probabilities: ProbabilityMaps, smoother: "Smoother | None"
-) -> Iterator[np.ndarray]:
-    """(H, W) float32 of each frame, larger where the object is likelier: -inf outside its mask, inf on clicked ones."""
-    means = region_means(superpixels, probabilities.values)
-    if smoother is not None:
-        means = smoother.even_out_last(means)
-    refused = regions_at_negatives(superpixels, task.points)
-    means[refused] = 0
-    if task.plan.tracking is not None:
-        selected = track(means, superpixels, task.points, settings=task.plan.tracking).selected
-        frames = paint_frames(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
-    elif smoother is not None:
-        frames = take_to_pixels(superpixels, probabilities.values, means, smoother.settings.blur)
-        frames = (np.where(frame < 0.5, np.float32(-np.inf), frame) for frame in frames)
-    else:
-        frames = paint_frames(superpixels, np.where(means >= 0.5, means, -np.inf).astype(np.float32))
-    # A path may pass through a negative if nothing is pruned, and a mask cut by pixels may reach into it.
-    settled = np.full(superpixels.total, np.nan, np.float32)
-    settled[refused], settled[regions_at_points(superpixels, task.points)] = -np.inf, np.inf
-    for number, (claims, fixed) in enumerate(zip(frames, paint_frames(superpixels, settled), strict=True)):
-        # Without pruning, a path may cross a frame of zeros to reach the object behind it.
-        absent = number in task.points.absent
-        yield np.full_like(claims, -np.inf) if absent else np.where(np.isnan(fixed), claims, fixed)

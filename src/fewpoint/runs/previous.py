@@ -24,12 +24,21 @@ def load_previous(folder: str | Path) -> PreviousRun:
     described = {each.get("name", ""): each for each in manifest["result"].get("objects", [manifest["result"]])}
     model = load_model(folder)
     groups = [
-        _load_group(folder / STAGES_FOLDER / (place if len(entries) > 1 else ""), entry, own, described)
-        for (place, entry), own in zip(entries.items(), model.groups, strict=True)
+        _load_group(stages, entry, own, described)
+        for stages, entry, own in zip(_group_folders(folder, entries), entries.values(), model.groups, strict=True)
     ]
     identity = manifest["identity"]
     settings = read_own_settings(identity["method"], manifest["settings"])
     return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model, *read_told(folder))
+
+
+def find_stages(folder: Path) -> tuple[Path, ...]:
+    """The folder of the artefacts of each group of a finished run."""
+    return _group_folders(folder, _list_groups(read_finished(folder)))
+
+
+def _group_folders(folder: Path, entries: dict[str, dict[str, Any]]) -> tuple[Path, ...]:
+    return tuple(folder / STAGES_FOLDER / (place if len(entries) > 1 else "") for place in entries)
 
 
 def _list_groups(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -53,6 +62,8 @@ def _load_group(
         model=model,
         superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,
         logits=tuple(_load_logits(path) for path in networks) if kept else (),
+        levels=tuple(entry.get("levels", ())),
+        labels=load_arrays(masks)["values"] if (masks := stages / "masks.npz").is_file() else None,
     )
 
 

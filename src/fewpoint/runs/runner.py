@@ -240,6 +240,7 @@ def _describe_groups(task: Task, folder: RunFolder, groups: list[GroupOutcome]) 
             "focus": list(group.focus.box),
             "networks": [member.name for member in kept_of(replace(own, adapted=group.plan))],
             "plan": as_table(group.plan),
+            "levels": list(group.labels.levels),
         }
         described[f"group-{number}"] = {**known.get(f"group-{number}", {}), **entry}
     return described

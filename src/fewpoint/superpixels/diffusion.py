@@ -6,7 +6,7 @@ the difference of colour.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,7 @@ class RegionLinks:
 
     first, second: (E,) int32 global regions of each link. flow: (E,) float64. across: (E,) bool, whether a link joins
     two frames. masses: (total,) float64, by which a region keeps its own value: its area in units of its mean width.
+    borders: (E,) float64, number of pixel sides along which two regions of one frame touch, 0 across frames.
     """
 
     first: np.ndarray
@@ -71,6 +72,7 @@ class RegionLinks:
     flow: np.ndarray
     across: np.ndarray
     masses: np.ndarray
+    borders: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def link_regions(sequence: ImageSequence, superpixels: SuperpixelMap, contrast: float) -> RegionLinks:
@@ -86,7 +88,8 @@ def link_regions(sequence: ImageSequence, superpixels: SuperpixelMap, contrast: 
     open_overlap = overlaps / width * np.exp(-contrast * apart_in_time / usual)
     first, second = (np.concatenate([within[:, end], between[:, end]]) for end in (0, 1))
     across = np.arange(len(first)) >= len(within)
-    return RegionLinks(first, second, np.concatenate([open_border, open_overlap]), across, areas / width)
+    flow = np.concatenate([open_border, open_overlap])
+    return RegionLinks(first, second, flow, across, areas / width, _pad_to(borders, len(flow)))
 
 
 def diffuse(
@@ -160,6 +163,10 @@ def _build_matrix(links: RegionLinks, held: np.ndarray, through_time: float) -> 
     weights = half + half.T.tocsr()
     del flow, half  # of a long sequence, all of this is large
     return (diags(np.asarray(weights.sum(axis=1)).ravel() + held) - weights).tocsr()
+
+
+def _pad_to(values: np.ndarray, length: int) -> np.ndarray:
+    return np.pad(values.astype(np.float64), (0, length - len(values)))
 
 
 def _differ(colours: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.core import NOTHING_SAID, PointSet, SuperpixelMap, Words
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.errors import InputError
 
@@ -75,16 +75,53 @@ def regions_at_negatives(superpixels: SuperpixelMap, points: PointSet) -> np.nda
     return np.setdiff1d(_regions_at(superpixels, points.negatives), clicked)
 
 
-def labelled_regions(superpixels: SuperpixelMap, points: PointSet, carried: PointSet) -> tuple[np.ndarray, np.ndarray]:
+def labelled_regions(
+    superpixels: SuperpixelMap, points: PointSet, carried: PointSet, words: Words = NOTHING_SAID
+) -> tuple[np.ndarray, np.ndarray]:
     """Global indices, each once, of the regions that are the object and of those that are not.
 
     carried: the points together with those that motion carried them to. In a region that holds several, a person's own
-    point counts more than a carried one, and of two alike the positive.
+    point counts more than a carried one, and of two alike the positive. Outlined frames and boxes count most.
     """
     own_negative = regions_at_negatives(superpixels, points)
     positive = np.setdiff1d(regions_at_points(superpixels, carried), own_negative)
     moved = np.setdiff1d(_regions_at(superpixels, carried.negatives), positive)
-    return positive, np.union1d(own_negative, moved)
+    negative = np.union1d(own_negative, moved)
+    if words.empty:
+        return positive, negative
+    inside, outside = outlined_regions(superpixels, words)
+    return np.union1d(np.setdiff1d(positive, outside), inside), np.union1d(np.setdiff1d(negative, inside), outside)
+
+
+def outlined_regions(superpixels: SuperpixelMap, words: Words) -> tuple[np.ndarray, np.ndarray]:
+    """Global indices of the regions that outlined frames say are the object, and that they or boxes say are not.
+
+    A region is on the side on which more than half of it lies; half of it counts as not the object.
+    """
+    inside, outside = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for frame in sorted({*words.outlined, *(box.frame for box in words.boxes)}):
+        allowed = _allowed_pixels(superpixels, words, frame)
+        shares = _shares(superpixels.labels[frame], allowed)
+        if frame in words.outlined:
+            inside.append(superpixels.offsets[frame] + np.flatnonzero(shares > 0.5))
+        outside.append(superpixels.offsets[frame] + np.flatnonzero(shares <= 0.5))
+    return np.concatenate(inside), np.concatenate(outside)
+
+
+def _allowed_pixels(superpixels: SuperpixelMap, words: Words, frame: int) -> np.ndarray:
+    """(H, W) bool, where the object is on an outlined frame, or may be on one with a box."""
+    size = superpixels.labels.shape[1:]
+    if frame in words.outlined:
+        return words.mask(frame, size)
+    box, allowed = words.box_on(frame), np.zeros(size, bool)
+    if box is not None:
+        allowed[box.top : box.bottom, box.left : box.right] = True
+    return allowed
+
+
+def _shares(labels: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(regions,) share of each region of a frame that lies in a mask (H, W)."""
+    return np.bincount(labels.ravel(), mask.ravel()) / np.bincount(labels.ravel())
 
 
 def _regions_at(superpixels: SuperpixelMap, coordinates: np.ndarray) -> np.ndarray:

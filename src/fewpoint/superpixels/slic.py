@@ -72,7 +72,7 @@ def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: in
 
 def _segment_frame(frame: np.ndarray, size: tuple[int, int], settings: SuperpixelSettings) -> np.ndarray:
     """(H, W) labels of one (H, W, C) frame in [0, 1], cut at the size at which its pixels are square."""
-    clusters = _cluster(_to_lightness(_resize(frame, size)), settings)
+    clusters = _cluster(to_lightness(_resize(frame, size)), settings)
     # slic may give its first, too small pieces one label although they do not touch.
     labels = _copy_to(_label_pieces(clusters), frame.shape[:2])
     shrinks = any(there > here for there, here in zip(size, frame.shape, strict=False))
@@ -104,7 +104,7 @@ def _cluster(colours: np.ndarray, settings: SuperpixelSettings) -> np.ndarray:
     )
 
 
-def _to_lightness(image: np.ndarray) -> np.ndarray:
+def to_lightness(image: np.ndarray) -> np.ndarray:
     """(H, W, C) in [0, 1] to Lab if it is colour, to 0 … 100 if it is not."""
     if image.shape[-1] != 3:
         return image * np.float32(100)

@@ -1,0 +1,346 @@
+"""From probabilities to masks: sizes are settled, words obeyed, and masks cut pixel by pixel; free of torch.
+
+The same steps make the masks of a run and, while a person is still marking, those that answer each word at once.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, logit
+
+from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap, Words
+from fewpoint.core.labels import share_pixels
+from fewpoint.core.paging import make_frames, walk
+from fewpoint.pipeline.task import Task
+from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change
+from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
+from fewpoint.superpixels.pixels import take_to_pixels
+from fewpoint.superpixels.regions import (
+    frame_of_region,
+    labelled_regions,
+    outlined_regions,
+    paint_frames,
+    region_areas,
+    region_means,
+    regions_at_negatives,
+    regions_at_points,
+)
+from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, find_level, shift_to_factor
+from fewpoint.tracking.paths import track
+
+Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
+
+SUREST = 1e-4  # probabilities are kept this far from 0 and 1
+MOST_OUTLINED = 120  # regions of outlined frames that a correction heeds: those that are most wrong
+OUTLINE_LEVELS = np.arange(-3.0, 3.01, 0.25)
+FAR, NEAR_FRAMES, UNTOLD = 0.5, 8.0, 0.3  # how much an outlined frame says about the size on others
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What all objects of a sequence share: superpixels, how values flow between them, and how they look."""
+
+    sequence: ImageSequence
+    superpixels: SuperpixelMap
+    settings: DiffusionSettings
+
+    def prepare(self) -> None:
+        """Find out now what the first answer would find out else."""
+        _ = self.links, self.traits, self.areas, self.frames
+
+    @cached_property
+    def links(self) -> RegionLinks:
+        return link_regions(self.sequence, self.superpixels, self.settings.contrast)
+
+    @cached_property
+    def traits(self) -> RegionTraits:
+        return describe_regions(self.sequence, self.superpixels)
+
+    @cached_property
+    def areas(self) -> np.ndarray:
+        """(total,) in pixels."""
+        return region_areas(self.superpixels).astype(np.float64)
+
+    @cached_property
+    def frames(self) -> np.ndarray:
+        """(total,) frame of each region."""
+        return frame_of_region(self.superpixels)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """Evens out the probabilities of one object's superpixels along the image.
+
+    seeds: global regions that are surely the object. refused: those that surely are not.
+    """
+
+    surroundings: Surroundings
+    seeds: np.ndarray
+    refused: np.ndarray
+
+    @property
+    def settings(self) -> DiffusionSettings:
+        return self.surroundings.settings
+
+    def even_out(self, pooled: np.ndarray) -> np.ndarray:
+        """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
+        return self.on_real(pooled, lambda values: self._diffuse(values, self.settings.pull))
+
+    def even_out_last(self, means: np.ndarray) -> np.ndarray:
+        """(total,) probabilities for the last masks."""
+        return self._diffuse(means, self.settings.last_pull)
+
+    def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """(T, regions) values with the work done on those of regions that there are, (total,)."""
+        real = np.arange(pooled.shape[1]) < self.surroundings.superpixels.counts[:, np.newaxis]
+        result = np.zeros_like(pooled)
+        result[real] = work(pooled[real])
+        return result
+
+    def _diffuse(self, values: np.ndarray, pull: float) -> np.ndarray:
+        return diffuse(self.surroundings.links, values, self.seeds, pull, self.settings, refused=self.refused)
+
+
+def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...]) -> tuple[Smoother, ...]:
+    """What evens out each object's probabilities along the image; all share the links between superpixels."""
+    first = next(iter(tasks.values()))
+    shared = Surroundings(first.sequence, superpixels, first.plan.diffusion or DiffusionSettings())
+    labelled = (
+        labelled_regions(superpixels, task.points, own, task.own_words)
+        for task, own in zip(tasks.values(), carried, strict=True)
+    )
+    return tuple(Smoother(shared, seeds, refused) for seeds, refused in labelled)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """scores: (total,) of an object's regions, 0 or above in its mask. level: what was taken off them for its size."""
+
+    scores: np.ndarray
+    level: float
+
+
+def settle(task: Task, means: np.ndarray, smoother: Smoother, level: float | None = None) -> Settled:
+    """What the (total,) mean probabilities of networks amount to, once size and words are heeded.
+
+    level: by how much logits are lowered for the object's size; None to find out where the image suggests it ends.
+    """
+    near, words = smoother.surroundings, task.own_words
+    raw = _logits(means)
+    if level is None:
+        evened = _logits(smoother.even_out_last(means))
+        level = find_level(near.links, evened, near.areas, GIVEN if task.settled_bound.trusted else ESTIMATED)
+    scores = raw - level
+    scores -= _levels_of_outlines(scores, words, near)[near.frames]
+    scores += _heed_places(task, scores, near)
+    scores = _logits(smoother.even_out_last(expit(scores)))
+    return Settled(scores + _heed_sizes(scores, words, near), level)
+
+
+def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:
+    """(total,) change of the scores by clicks and outlined frames that they contradict."""
+    positive = np.unique(regions_at_points(near.superpixels, task.points))
+    negative = regions_at_negatives(near.superpixels, task.points)
+    inside, outside = outlined_regions(near.superpixels, task.own_words)
+    positive = np.union1d(np.setdiff1d(positive, outside), _most_wrong(inside, -scores, near.areas))
+    negative = np.union1d(np.setdiff1d(negative, inside), _most_wrong(outside, scores, near.areas))
+    if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
+        return np.zeros(len(scores))
+    marked = near.areas[scores >= 0].sum() / max(1, len(np.unique(near.frames[scores >= 0])))
+    radius = math.sqrt(max(marked, 4 * near.areas.mean()) / math.pi)
+    return find_change(near.traits, scores, positive, negative, radius)
+
+
+def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -> np.ndarray:
+    """The regions, MOST_OUTLINED at most, whose wrongness above 0 times area is largest."""
+    wrong = regions[wrongness[regions] > 0]
+    return wrong[np.argsort(-(wrongness * areas)[wrong], kind="stable")[:MOST_OUTLINED]]
+
+
+def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
+    """(T,) levels at which outlined frames say that the object ends.
+
+    The level of an outlined frame is the one at which the mask cut from it is most like the outline. It counts on that
+    frame, less on frames far away, and less if there are no others that say the same.
+    """
+    n_frames = len(near.superpixels.counts)
+    inside, _ = outlined_regions(near.superpixels, replace(words, boxes=()))
+    weights, total = np.full(n_frames, UNTOLD), np.zeros(n_frames)
+    for frame, runs in words.outlined.items():
+        if not runs:
+            continue  # the object is not there: that says nothing about its size elsewhere
+        here = np.flatnonzero(near.frames == frame)
+        truth = np.isin(here, inside)
+        level = _likest_level(scores[here], near.areas[here], truth)
+        weight = FAR + (1 - FAR) * np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
+        weights, total = weights + weight, total + weight * level
+    return total / weights
+
+
+def _likest_level(scores: np.ndarray, areas: np.ndarray, truth: np.ndarray) -> float:
+    """The level at which scores cut out what has the largest F1 with the (n,) truth; of several the one nearest 0."""
+    marked = scores >= OUTLINE_LEVELS[:, np.newaxis]
+    hits = (areas * truth * marked).sum(1)
+    f1 = 2 * hits / ((areas * marked).sum(1) + (areas * truth).sum())
+    best = OUTLINE_LEVELS[f1 >= f1.max() - 1e-9]
+    return float(best[np.abs(best).argmin()])
+
+
+def _heed_sizes(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
+    """(total,) by how much scores rise for masks to be as many times larger as a person wants."""
+    rise = np.zeros(len(scores))
+    if words.size != 1:
+        rise += shift_to_factor(scores, near.areas, words.size)
+    for frame, factor in words.sizes.items():
+        here = near.frames == frame
+        rise[here] += shift_to_factor(scores[here] + rise[here], near.areas[here], factor)
+    return rise
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """labels: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one object as another.
+
+    levels: of each object, see Settled; 0 for one whose size was not settled here.
+    """
+
+    labels: np.ndarray
+    ties: int
+    levels: tuple[float, ...]
+
+
+def choose_labels(
+    tasks: Tasks,
+    superpixels: SuperpixelMap,
+    probabilities: tuple[ProbabilityMaps, ...],
+    smoothers: tuple[Smoother | None, ...],
+    levels: tuple[float | None, ...] | None = None,
+) -> Chosen:
+    """The object that each pixel belongs to.
+
+    An object's mask holds superpixels on tracked paths, or without tracking those at 0.5 or above, on no absent frame.
+    smoothers: even out the probabilities first and heed words; without tracking, masks are then cut pixel by pixel.
+    levels: of each object, see settle. Clicked superpixels always belong to the mask, and those under a negative never:
+    a person saw what is there. One that holds both belongs to it. Outlined frames are exactly as drawn. Of the objects
+    whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first.
+    """
+    levels = (None,) * len(tasks) if levels is None else levels
+    given = zip(tasks.values(), probabilities, smoothers, levels, strict=True)
+    claims, settled = zip(
+        *(_claim(task, superpixels, maps, own, level) for task, maps, own, level in given), strict=True
+    )
+    labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
+    for place, of_frame in zip(walk(labels), zip(*claims, strict=True), strict=True):
+        place[:], tied = share_pixels(of_frame)
+        ties += tied
+    return Chosen(labels, ties, tuple(settled))
+
+
+def _claim(
+    task: Task,
+    superpixels: SuperpixelMap,
+    probabilities: ProbabilityMaps,
+    smoother: Smoother | None,
+    level: float | None,
+) -> tuple[Iterator[np.ndarray], float]:
+    """What an object claims of each frame, see _claim_frames, and by how much scores were lowered for its size."""
+    means = region_means(superpixels, probabilities.values)
+    if smoother is None or task.plan.diffusion is None:
+        return _claim_frames(task, superpixels, _claim_regions(task, superpixels, means)), 0.0
+    settled = settle(task, means, smoother, level)
+    frames = take_to_pixels(superpixels, probabilities.values, expit(settled.scores), smoother.settings.blur)
+    cut = (np.where(frame < 0.5, np.float32(-np.inf), frame) for frame in frames)
+    return _claim_frames(task, superpixels, cut), settled.level
+
+
+def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame: the mean of a superpixel that is on a path or likely the object, else -inf."""
+    means[regions_at_negatives(superpixels, task.points)] = 0
+    if task.plan.tracking is not None:
+        selected = track(means, superpixels, task.points, settings=task.plan.tracking).selected
+    else:
+        selected = means >= 0.5
+    return paint_frames(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
+
+
+def _claim_frames(task: Task, superpixels: SuperpixelMap, frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame, larger where the object is likelier: -inf outside its mask, inf where it surely is.
+
+    frames: the same before single words are obeyed to the letter.
+    """
+    # A path may pass through a negative if nothing is pruned, and a mask cut by pixels may reach into it.
+    settled = np.full(superpixels.total, np.nan, np.float32)
+    settled[regions_at_negatives(superpixels, task.points)] = -np.inf
+    settled[regions_at_points(superpixels, task.points)] = np.inf
+    for number, (claims, fixed) in enumerate(zip(frames, paint_frames(superpixels, settled), strict=True)):
+        # Without pruning, a path may cross a frame of zeros to reach the object behind it.
+        absent = number in task.points.absent
+        held = np.full_like(claims, -np.inf) if absent else np.where(np.isnan(fixed), claims, fixed)
+        yield _obey(held, number, task.own_words)
+
+
+def _obey(claims: np.ndarray, frame: int, words: Words) -> np.ndarray:
+    """Claims (H, W) of a frame, infinite where it is outlined, and minus infinity outside its outline or its box."""
+    size = (claims.shape[0], claims.shape[1])
+    if frame in words.outlined:
+        return np.where(words.mask(frame, size), np.float32(np.inf), np.float32(-np.inf))
+    box = words.box_on(frame)
+    if box is None:
+        return claims
+    obeyed = np.full_like(claims, -np.inf)
+    inside = np.s_[box.top : box.bottom, box.left : box.right]
+    obeyed[inside] = claims[inside]
+    return obeyed
+
+
+def find_touched(task: Task) -> frozenset[str]:
+    """The objects about which something was said since the run that is refined; all if that is not known."""
+    names, previous = frozenset(task.object_names), task.previous
+    if previous is None or previous.points is None:
+        return names
+    said, before = dict(task.words), dict(previous.words)
+    bounded = {name for name, _ in task.own_bounds}
+    return frozenset(
+        name
+        for name in names
+        if task.bound is not None
+        or name in bounded
+        or task.points.marks_of(name) != previous.points.marks_of(name)
+        or said.get(name, NOTHING_SAID) != before.get(name, NOTHING_SAID)
+    )
+
+
+def keep_untouched(labels: np.ndarray, tasks: Tasks, touched: frozenset[str]) -> np.ndarray:
+    """Labels (T, H, W) in which objects that nobody touched are as they were, unless a word says otherwise.
+
+    tasks: on the objects of the labels, in order; they know the run that is refined.
+    """
+    previous = next(iter(tasks.values())).previous
+    before = None if previous is None else previous.groups[0].labels
+    kept = [number for number, name in enumerate(tasks, start=1) if name not in touched]
+    if before is None or not kept or before.shape != labels.shape:
+        return labels
+    for frame, (now, then) in enumerate(zip(labels, before, strict=True)):
+        claimed = np.zeros(now.shape, bool)
+        for name in touched:
+            claimed |= _said_to_be(tasks[name], frame)
+        now[np.isin(now, kept)] = 0
+        again = np.isin(then, kept) & ~claimed
+        now[again] = then[again]
+    return labels
+
+
+def _said_to_be(task: Task, frame: int) -> np.ndarray:
+    """(H, W) bool, where a person said outright that an object is on a frame."""
+    size = task.sequence.size
+    said = task.own_words.mask(frame, size) if frame in task.own_words.outlined else np.zeros(size, bool)
+    rows = task.points.coordinates[task.points.frames == frame]
+    said[rows[:, 1], rows[:, 2]] = True
+    return said
+
+
+def _logits(probabilities: np.ndarray) -> np.ndarray:
+    return logit(np.clip(np.asarray(probabilities, np.float64), SUREST, 1 - SUREST))

@@ -265,6 +265,15 @@ def test_an_outlined_frame_is_a_word_and_is_shown_as_drawn_before_any_run(desk):
     assert desk.runs == [("running", None)]
 
 
+def test_masks_of_an_object_that_the_last_run_did_not_have_are_rough(desk):
+    desk.learn_first()
+    desk.say(THIRD, AddObject("late"), AddPoint("late", 1, 40, 5))
+    number = desk.session.project.find("late").id
+    take_news(desk.session, Answered(number=1, version=5, objects=[0, number], rough=False, seconds=0.1))
+    shown = desk.session.describe_live()
+    assert (shown.objects, shown.rough) == (["object", "late"], ["late"])
+
+
 def test_an_order_that_was_refused_is_told_and_the_masks_before_it_stay(desk):
     desk.say(FIRST)
     take_news(desk.session, Answered(number=1, version=1, objects=[0], rough=True, seconds=0.1))

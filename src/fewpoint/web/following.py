@@ -261,12 +261,14 @@ def take_news(session: Session, news: LiveNews) -> None:
     if isinstance(news, Prepared):
         session.change_live(state="ready")
     elif isinstance(news, Answered):
+        finished, answered = find_finished(session), frozenset(news.objects)
+        learnt = frozenset() if news.rough or finished is None else frozenset(finished.objects)
         session.change_live(
             state="ready",
             number=news.number,
             version=news.version,
-            answered=frozenset(news.objects),
-            rough=news.rough,
+            answered=answered,
+            rough=answered - learnt,
             seconds=news.seconds,
             message=news.note,
         )

@@ -160,8 +160,9 @@ class LiveMessage(Strict):
     """How masks follow what is said, at once.
 
     stamp: grows with every change of this. number: grows with every answer. version: of the project that was answered.
-    objects: those whose masks are the answer's; the others have those of the last run. rough: nothing has been learnt
-    yet. newer: objects about which something was said since the last run was begun. due: a run will begin by itself.
+    objects: those whose masks are the answer's; the others have those of the last run. rough: those of them of which
+    nothing has been learnt yet. newer: objects about which something was said since the last run was begun. due: a run
+    will begin by itself.
     """
 
     on: bool
@@ -170,7 +171,7 @@ class LiveMessage(Strict):
     number: int
     version: int
     objects: list[str]
-    rough: bool
+    rough: list[str]
     seconds: float
     newer: list[str]
     due: bool

@@ -34,8 +34,8 @@ KEPT_STATES = 4  # of a project as it was at earlier runs
 class LiveStanding:
     """What was last answered at once, and whether anything is. answered: numbers of the objects that it has masks of.
 
-    tried: numbers of those about which something is tried out that nobody has said yet. The other fields are those of
-    LiveMessage.
+    rough: numbers of those of which nothing has been learnt yet. tried: numbers of those about which something is tried
+    out that nobody has said yet. The other fields are those of LiveMessage.
     """
 
     on: bool = False
@@ -45,7 +45,7 @@ class LiveStanding:
     version: int = 0
     answered: frozenset[int] = frozenset()
     tried: frozenset[int] = frozenset()
-    rough: bool = False
+    rough: frozenset[int] = frozenset()
     seconds: float = 0.0
     due: bool = False
     message: str = ""
@@ -154,20 +154,22 @@ class Session:
             live, objects = self.live, self.find_live_objects()
             last = max(self.log.runs, default=None)
             then = None if last is None else self.project_at(self.log.runs[last].version)
-            newer = find_spoken_of(self.project, then)
             return messages.LiveMessage(
                 on=live.on,
                 state=live.state,
                 stamp=live.stamp,
                 number=live.number,
                 version=live.version,
-                objects=[each.name for each in self.project.objects if each.id in objects],
-                rough=live.rough,
+                objects=self._name(objects),
+                rough=self._name(objects & live.rough),
                 seconds=live.seconds,
-                newer=[each.name for each in self.project.objects if each.id in newer],
+                newer=self._name(find_spoken_of(self.project, then)),
                 due=live.due,
                 message=live.message,
             )
+
+    def _name(self, numbers: frozenset[int]) -> list[str]:
+        return [each.name for each in self.project.objects if each.id in numbers]
 
     def describe(self) -> messages.ProjectMessage:
         """All that the page shows, but for the pictures."""

@@ -80,7 +80,7 @@ def test_masks_come_and_get_better_without_a_button(open_frames, phantom):
 
     # The first click gives a rough mask.
     click_on(person, phantom, 0)
-    person.expect(f"{FOLLOWED} && state.project.live.rough")
+    person.expect(f"{FOLLOWED} && state.project.live.rough.length === 1")
     page.locator("#rough-badge").wait_for()
     frame, y, x = phantom.points.coordinates[0].tolist()
     assert read_mask(person, frame)[y, x]
@@ -101,7 +101,7 @@ def test_masks_come_and_get_better_without_a_button(open_frames, phantom):
 
     # A further click changes the mask before anything is learnt of it, and a refinement follows.
     person.click(44, 3, "Alt")
-    person.expect(f"{FOLLOWED} && !state.project.live.rough && state.project.runs.length === 1")
+    person.expect(f"{FOLLOWED} && !state.project.live.rough.length && state.project.runs.length === 1")
     person.expect("state.project.runs.length === 2 && state.project.runs[1].refined_from === 1")
     person.click(40, 6, "Alt")  # while it goes on, which it does to its end
     page.locator("#runs .finished", has_text="Refined 2").wait_for()

@@ -209,7 +209,7 @@ function chooseMask(object, frame) {
   if (active?.state === "running" && preview?.run === active.id && showsPreview(object.name, active, preview.share)) {
     return { ...present, run: active.id, preview: true, version: String(preview.count) };
   }
-  if (live.objects.includes(object.name)) return { ...present, version: `live ${live.number}`, rough: live.rough };
+  if (live.objects.includes(object.name)) return { ...present, version: `live ${live.number}`, rough: live.rough.includes(object.name) };
   const run = shownRun();
   return run === null ? null : { ...present, run: run.id, version: "" };
 }
@@ -225,7 +225,8 @@ function showsPreview(name, run, share) {
   const { live } = openProject();
   if (!live.on) return true;
   if (!live.objects.includes(name)) return shownRun() === null;
-  return live.rough && run.refined_from === null && share >= PREVIEWED_FROM && !live.newer.includes(name);
+  const isLearnt = run.refined_from === null && share >= PREVIEWED_FROM;
+  return isLearnt && live.rough.includes(name) && !live.newer.includes(name);
 }
 
 /** Whether the mask shown comes from the image alone. @param {import("./types.js").ObjectMessage} object @param {number} frame */

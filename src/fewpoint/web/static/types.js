@@ -64,7 +64,7 @@
  * @property {number} number  grows with every answer
  * @property {number} version  of the project that was answered
  * @property {string[]} objects  whose masks are the answer's; the others have those of the last run
- * @property {boolean} rough  whether nothing has been learnt yet
+ * @property {string[]} rough  those of them of which nothing has been learnt yet
  * @property {number} seconds
  * @property {string[]} newer  objects about which something was said since the last run was begun
  * @property {boolean} due  whether a run will begin by itself

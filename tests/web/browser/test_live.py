@@ -127,6 +127,7 @@ def test_a_frame_that_is_right_is_outlined_by_one_key_and_one_that_is_not_by_the
     # It stays as it is when the masks of all other frames change.
     person.go_to(3)
     person.click(10, 40)
+    person.expect("state.unsaved === 0 && state.project.objects[0].points.length === 2")
     person.expect("state.project.live.version === state.project.version")
     assert np.array_equal(read_mask(person, 0), shown) and not np.array_equal(read_mask(person, 1), shown)
 

@@ -50,8 +50,9 @@ export function brushTool(value) {
       const { height, width } = openProject();
       // The stroke before may not have reached the server yet, nor the mask have come from there.
       const before = isPainted(object, frame) ? stroke : null;
-      const known = before?.mask ?? stage.masks.of(object, frame)?.mask;
-      const mask = known?.slice() ?? new Uint8Array(height * width);
+      const known = before?.mask ?? stage.masks.latest(object, frame)?.mask;
+      const seen = known ?? stage.masks.of(object, frame)?.mask;
+      const mask = seen?.slice() ?? new Uint8Array(height * width);
       const under = before ? before.under : known ? null : stage.masks.loader(object, frame);
       const segments = before?.segments.slice() ?? [];
       stroke = { mask, under, segments, last: pointer.position, object: object.name, frame };

@@ -139,6 +139,18 @@ export class Masks {
   }
 
   /**
+   * The mask to show now, and no older one in its place.
+   * @param {import("./types.js").ObjectMessage} object
+   * @param {number} frame
+   */
+  latest(object, frame) {
+    const { project } = get();
+    const which = chooseMask(object, frame);
+    if (which === null || project === null) return null;
+    return this.masks.values.get(keysOf(project.id, object, which).key) ?? null;
+  }
+
+  /**
    * Fetches the mask that would be shown now, whatever is shown by then.
    * @param {import("./types.js").ObjectMessage} object
    * @param {number} frame

@@ -85,7 +85,8 @@ class Following:
             followed = self._followed.get(session.id)
             if followed is None:
                 followed = self._followed[session.id] = Followed(session, session.project)
-                session.change_live(on=self._on)
+                if self._on:
+                    session.change_live(on=True)
             followed.left_at = self._clock()
             if session.live.on:
                 self._prepare(followed)

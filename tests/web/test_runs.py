@@ -19,7 +19,7 @@ from fewpoint.io.jobs import write_job
 from fewpoint.io.masks import read_masks
 from fewpoint.io.projects import RunRecord, read_project
 from fewpoint.web import queueing
-from fewpoint.web.queueing import explain_death
+from fewpoint.web.queueing import explain_end
 from fewpoint.web.server import create_app
 from web.visits import (
     ADDRESS,
@@ -209,10 +209,11 @@ def test_a_disk_that_fills_up_fails_the_run_and_not_the_server(client, monkeypat
 
 
 def test_a_process_that_dies_without_a_word_is_explained(tmp_path):
-    assert "SIGSEGV" in explain_death(-signal.SIGSEGV, tmp_path)
-    assert "without a word" in explain_death(3, tmp_path)
-    (tmp_path / "worker.log").write_text("Traceback\nMemoryError: too much\n")
-    assert explain_death(1, tmp_path).endswith("MemoryError: too much")
+    log = tmp_path / "worker.log"
+    assert "SIGSEGV" in explain_end(-signal.SIGSEGV, log)
+    assert "without a word" in explain_end(3, log)
+    log.write_text("Traceback\nMemoryError: too much\n")
+    assert explain_end(1, log).endswith("MemoryError: too much")
 
 
 def test_the_files_of_a_run_lie_beside_the_project(shared_root, finished):

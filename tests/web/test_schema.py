@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.generation import GenerationMode
 
-from fewpoint.web import queueing
+from fewpoint.web import live, queueing
 from fewpoint.web.client import Client
 from fewpoint.web.places import Root
 from fewpoint.web.server import Options, create_app
@@ -27,13 +27,13 @@ schema.config.generation.update(modes=[GenerationMode.POSITIVE, GenerationMode.N
 def served(tmp_path_factory) -> Iterator[tuple[str, str]]:
     """An address and a project there; runs end at once, for only the answers are looked at."""
     root = make_root(tmp_path_factory.mktemp("schema") / "root")
-    real, queueing.COMMAND = queueing.COMMAND, ("false",)
+    real, queueing.COMMAND, live.COMMAND = (queueing.COMMAND, live.COMMAND), ("false",), ("false",)
     with serve_in_thread(create_app(make_options(root))) as address:
         project = Client(address).open_input("frames")
         project.add_point("object", frame=0, y=20, x=20)
         project.run()
         yield address, project.id
-    queueing.COMMAND = real
+    queueing.COMMAND, live.COMMAND = real
 
 
 @schema.parametrize()

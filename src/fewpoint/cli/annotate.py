@@ -27,6 +27,12 @@ RootPath = Annotated[
     typer.Option("--root", metavar="DIR", help="Nothing outside can be opened. By default the folder of INPUT."),
 ]
 Demo = Annotated[bool, typer.Option("--demo", help="Open a synthetic sequence, written to ./fewpoint-demo.")]
+NoLive = Annotated[
+    bool,
+    typer.Option(
+        "--no-live", help="Begin with live mode off: masks and learning wait for Run. The page can turn it on."
+    ),
+]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")]
 
 
@@ -39,6 +45,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     device: Device = DeviceName.AUTO,
     assignments: Assignments = None,
     config: ConfigPath = None,
+    no_live: NoLive = False,
     no_browser: NoBrowser = False,
 ) -> None:
     """Annotate in the browser.
@@ -72,6 +79,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
             device=str(device),
             changes=(*(() if config is None else read_changes(config)), *parse_changes(assignments or [])),
         ),
+        live=not no_live,
     )
     serve(options, port, input_path, open_page=not no_browser, tell=_tell)
 

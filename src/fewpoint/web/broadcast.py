@@ -17,6 +17,12 @@ class Broadcast:
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Queue[str | None]]] = set()
         self._lock = threading.Lock()
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens."""
+        with self._lock:
+            return bool(self._listeners)
+
     def tell(self, event: BaseModel) -> None:
         """Send an event to everyone."""
         with self._lock:

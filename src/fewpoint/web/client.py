@@ -111,6 +111,10 @@ class RemoteProject:
         top, left, bottom, right = box
         return self.do("set_box", object=name, frame=frame, top=top, left=left, bottom=bottom, right=right)
 
+    def set_size(self, name: str, size: float, frame: int | None = None) -> dict[str, Any]:
+        """Ask for masks so many times larger than what is found, on a frame or on all."""
+        return self.do("set_size", object=name, size=size, frame=frame)
+
     def brush(self, name: str, frame: int, mask: np.ndarray) -> dict[str, Any]:
         """Draw the whole (H, W) mask of a frame, which is kept as it is."""
         return self.do("brush", object=name, frame=frame, runs=encode_mask(mask))

@@ -1,4 +1,4 @@
-"""What the process of a run reports to the server."""
+"""What the processes of a project report to the server: that of a run, and that which answers at once."""
 
 from typing import Annotated, Literal
 
@@ -53,3 +53,45 @@ def read_event(line: str) -> WorkerEvent:
     Previewed(kind='preview')
     """
     return _reader.validate_json(line)
+
+
+class Prepared(BaseModel):
+    """Orders for masks can be answered from now on."""
+
+    kind: Literal["prepared"] = "prepared"
+    seconds: float
+
+
+class Answered(BaseModel):
+    """Masks are on disk. number, version: of the order. objects: numbers of those that have masks.
+
+    rough: nothing has been learnt yet. note: what the person should know about them, if anything.
+    """
+
+    kind: Literal["answered"] = "answered"
+    number: int
+    version: int
+    objects: list[int]
+    rough: bool
+    seconds: float
+    note: str = ""
+
+
+class Refused(BaseModel):
+    """An order could not be answered; number: 0 if it could not even be read."""
+
+    kind: Literal["refused"] = "refused"
+    number: int
+    error: str
+
+
+LiveNews = Prepared | Answered | Refused
+_news_reader: TypeAdapter[LiveNews] = TypeAdapter(Annotated[LiveNews, Field(discriminator="kind")])
+
+
+def read_news(line: str) -> LiveNews:
+    """
+    >>> read_news('{"kind": "prepared", "seconds": 2.5}')
+    Prepared(kind='prepared', seconds=2.5)
+    """
+    return _news_reader.validate_json(line)

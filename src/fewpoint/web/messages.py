@@ -17,6 +17,7 @@ Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(ge=0, le=1)]
 EntryKind = Literal["folder", "input", "project"]
 SequenceKind = Literal["volume", "video", "frames"]
+LiveState = Literal["off", "starting", "ready", "failed"]
 
 
 class Strict(BaseModel):
@@ -155,6 +156,28 @@ class RunMessage(Strict):
     objects: list[str]
 
 
+class LiveMessage(Strict):
+    """How masks follow what is said, at once.
+
+    stamp: grows with every change of this. number: grows with every answer. version: of the project that was answered.
+    objects: those whose masks are the answer's; the others have those of the last run. rough: those of them of which
+    nothing has been learnt yet. newer: objects about which something was said since the last run was begun. due: a run
+    will begin by itself.
+    """
+
+    on: bool
+    state: LiveState
+    stamp: int
+    number: int
+    version: int
+    objects: list[str]
+    rough: list[str]
+    seconds: float
+    newer: list[str]
+    due: bool
+    message: str
+
+
 class ProjectMessage(Strict):
     """path: where the project is kept. frames_key: changes with the frames; put it into their addresses as v."""
 
@@ -180,6 +203,7 @@ class ProjectMessage(Strict):
     settings: SettingsMessage
     bound: BoundMessage
     runs: list[RunMessage]
+    live: LiveMessage
 
 
 class FrameQuery(Strict):
@@ -207,6 +231,20 @@ class RunRequest(Strict):
     """refine: go on from the networks of the last run instead of starting from scratch."""
 
     refine: bool = False
+
+
+class LiveRequest(Strict):
+    """on: whether masks follow what is said, and learning goes on by itself."""
+
+    on: bool
+
+
+class SizeRequest(Strict):
+    """A size to try out, as in the action set_size."""
+
+    object: str
+    size: Annotated[float, Field(allow_inf_nan=False)] | None
+    frame: Frame | None = None
 
 
 class MaskMessage(Strict):
@@ -278,7 +316,14 @@ class PreviewEvent(Strict):
     run: int
 
 
-Event = HelloEvent | ProjectEvent | RunEvent | PreviewEvent
+class LiveEvent(Strict):
+    """Masks were answered, or cannot be."""
+
+    kind: Literal["live"] = "live"
+    live: LiveMessage
+
+
+Event = HelloEvent | ProjectEvent | RunEvent | PreviewEvent | LiveEvent
 
 
 def describe_run(record: RunRecord, objects: list[str]) -> RunMessage:

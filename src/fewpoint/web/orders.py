@@ -1,10 +1,11 @@
-"""What the process of a run is to do, and where it leaves what."""
+"""What the processes of a project are to do, and where they leave what."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fewpoint.core.job import Job
+from fewpoint.core import Words
+from fewpoint.core.job import Job, PlainPoints
 from fewpoint.errors import InputError
 from fewpoint.io.jobs import load_job
 
@@ -46,3 +47,52 @@ def result_folder(run: Path) -> Path:
 def shown_folder(run: Path, number: int) -> Path:
     """What the page shows of one object of a run."""
     return run / f"shown-{number}"
+
+
+@dataclass(frozen=True)
+class LiveOrder:
+    """What masks are asked for at once.
+
+    number: grows with every order. version: of the project. run: the run folder to answer from, None as long as no run
+    has finished. points, words: of all objects. objects: the numbers of those whose masks are wanted, by their names.
+    """
+
+    number: int
+    version: int
+    run: str | None
+    points: PlainPoints
+    words: dict[str, Words]
+    objects: dict[str, int]
+
+    @classmethod
+    def from_table(cls, table: Any) -> "LiveOrder":
+        try:
+            points = Job.from_table(table["job"]).points
+            if isinstance(points, str):
+                raise InputError("an order for masks must have the points themselves, it has the name of a file")
+            return cls(
+                int(table["number"]),
+                int(table["version"]),
+                table["run"],
+                points,
+                {name: Words.from_table(each) for name, each in table["words"].items()},
+                {name: int(number) for name, number in table["objects"].items()},
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError("an order for masks must have number, version, run, job, words and objects") from error
+
+    def as_table(self) -> dict[str, Any]:
+        """Plain values for JSON; points travel as those of a job, which knows how to read them."""
+        return {
+            "number": self.number,
+            "version": self.version,
+            "run": self.run,
+            "job": Job(points=self.points).as_table(),
+            "words": {name: each.as_table() for name, each in self.words.items()},
+            "objects": self.objects,
+        }
+
+
+def live_folder(runs: Path) -> Path:
+    """Where masks that are answered at once lie, given the folder of all runs."""
+    return runs / "live"

@@ -1,12 +1,11 @@
 """Runs wait for the device, one goes at a time, each in its own process."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,13 +23,13 @@ from fewpoint.pipeline.model import MODEL_FILE
 from fewpoint.web import messages
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent, read_event
 from fewpoint.web.orders import JOB_FILE, LOG_FILE, Order, find_job, result_folder, shown_folder
+from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
 from fewpoint.web.sessions import Session
 from fewpoint.web.shown import MASKS
 
 COMMAND = (sys.executable, "-m", "fewpoint.web.worker")
 MOST_WAITING = 100
 STOP_SECONDS = 600.0  # within which a stopped run must have written what it has; large volumes take long
-LOG_TAIL = 4000
 
 
 @dataclass(eq=False)
@@ -73,12 +72,15 @@ class Entry:
 class RunQueue:
     """All runs that wait or go. job: what every run is given: the device, changes of settings, outputs.
 
+    on_end: called, in another thread and without a lock, with the project of each run that has ended.
+
     Whoever holds both locks has taken the queue's first, then the session's.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, on_end: Callable[[Session], None] = lambda session: None) -> None:
         # The page shows all that a report would, and a person waits for it.
         self._job = replace(job, outputs=replace(job.outputs, report=False))
+        self._on_end = on_end
         self._waiting: list[Entry] = []
         self._current: Entry | None = None
         self._closed = False
@@ -189,6 +191,9 @@ class RunQueue:
             with self._changed:
                 self._current = None
                 self._show_places()
+                closed = self._closed
+            if not closed:
+                self._on_end(entry.session)
 
     def _run(self, entry: Entry) -> None:
         """Start the process, pass on what it reports, and write down how it ended."""
@@ -199,17 +204,15 @@ class RunQueue:
             if self._closed:
                 _interrupt(entry)
                 return
-            process = entry.process = _start_process(entry.folder / LOG_FILE)
+            process = entry.process = start_process(COMMAND, entry.folder / LOG_FILE)
         with suppress(BrokenPipeError):
-            _send(process, json.dumps(entry.order.as_table()))
+            send_line(process, json.dumps(entry.order.as_table()))
         if entry.stopped:
             self._stop(entry)
         for line in process.stdout or ():
             _take(entry, read_event(line))
         code = process.wait()
-        for pipe in filter(None, (process.stdin, process.stdout)):
-            with suppress(BrokenPipeError):
-                pipe.close()
+        close_pipes(process)
         self._conclude(entry, code)
 
     def _stop(self, entry: Entry) -> None:
@@ -218,7 +221,7 @@ class RunQueue:
         entry.update(message="stopping; what was found so far is kept")
         if entry.process is not None:
             with suppress(BrokenPipeError, ValueError, OSError):
-                _send(entry.process, "stop")
+                send_line(entry.process, "stop")
             timer = threading.Timer(STOP_SECONDS, entry.process.kill)
             timer.daemon = True
             timer.start()
@@ -232,7 +235,9 @@ class RunQueue:
         elif ended is None and entry.stopped:
             entry.update(replace(record, state="cancelled", message=_word_stop(best)), seconds_left=None)
         elif ended is None:
-            entry.update(replace(record, state="failed", error=explain_death(code, entry.folder)), seconds_left=None)
+            entry.update(
+                replace(record, state="failed", error=explain_end(code, entry.folder / LOG_FILE)), seconds_left=None
+            )
         else:
             message = _word_stop(best) if ended.state == "cancelled" else entry.shown.message
             record = replace(record, state=ended.state, error=ended.error, message=message)
@@ -255,50 +260,28 @@ def check_ready(project: Project) -> None:
     project.to_points()
 
 
-def find_basis(session: Session) -> int:
+def find_finished(session: Session) -> RunRecord | None:
     """The last run that came to its end, whose networks are there."""
     finished = [
-        record.id
+        record
         for record in session.log.runs.values()
         if record.state == "finished" and (result_folder(session.runs_folder / str(record.id)) / MODEL_FILE).exists()
     ]
-    if not finished:
+    return max(finished, key=lambda record: record.id, default=None)
+
+
+def find_basis(session: Session) -> int:
+    """The number of the run that a refinement goes on from."""
+    finished = find_finished(session)
+    if finished is None:
         raise InputError("there is no finished run to refine yet; run once first")
-    return max(finished)
+    return finished.id
 
 
-def explain_death(code: int, folder: Path) -> str:
-    """Why a process ended silently, from its exit code and the last line that it left."""
-    if code < 0:
-        name = signal.Signals(-code).name
-        hint = "; the machine may have run out of memory" if name == "SIGKILL" else ""
-        return f"the training was killed by {name}{hint}; go on, or start a new run"
-    try:
-        lines = (folder / LOG_FILE).read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip().splitlines()
-    except OSError:
-        lines = []
-    last = lines[-1] if lines else f"it left with code {code} and without a word"
-    return f"the training ended early: {last[:500]}"
-
-
-def _start_process(log: Path) -> subprocess.Popen[str]:
-    with explaining_write_errors(log), open(log, "wb") as errors:
-        return subprocess.Popen(
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},
-            start_new_session=True,  # Ctrl-C reaches the server only, which then ends it
-            text=True,
-            encoding="utf-8",
-        )
-
-
-def _send(process: subprocess.Popen[str], line: str) -> None:
-    if process.stdin is not None:
-        process.stdin.write(line + "\n")
-        process.stdin.flush()
+def explain_end(code: int, log: Path) -> str:
+    """Why the training ended without saying so."""
+    reason = explain_death(code, log, "the training")
+    return f"{reason}; go on, or start a new run" if code < 0 else reason
 
 
 def _take(entry: Entry, event: WorkerEvent) -> None:

@@ -19,17 +19,20 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocketDisconnect
 
 from fewpoint import __version__
+from fewpoint.core.actions import SetSize
 from fewpoint.core.job import Job
+from fewpoint.core.project import apply_action
 from fewpoint.errors import FewpointError
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
 from fewpoint.web.exporting import export_masks, find_export, list_formats
 from fewpoint.web.faults import status_of
+from fewpoint.web.following import Following
 from fewpoint.web.guard import Gate, Guard
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
 from fewpoint.web.queueing import RunQueue
-from fewpoint.web.results import describe_mask, find_mask, find_probability, measure_uncertainty
+from fewpoint.web.results import describe_mask, find_mask, find_present_mask, find_probability, measure_uncertainty
 from fewpoint.web.sessions import Session, Workspace
 from fewpoint.web.shown import MASKS, PREVIEW
 from fewpoint.web.uploads import MOST_FILES, store_files
@@ -60,13 +63,17 @@ router = APIRouter(prefix="/api", responses=ERRORS)
 
 @dataclass(frozen=True)
 class Options:
-    """How the server is set up. job: what every run is given. opened: the project given on the command line."""
+    """How the server is set up. job: what every run is given. opened: the project given on the command line.
+
+    live: whether masks follow what is said at first, and learning goes on by itself.
+    """
 
     root: Root
     gate: Gate = Gate()
     job: Job = Job()
     store: Path | None = None
     opened: str | None = None
+    live: bool = False
 
 
 @dataclass(eq=False)
@@ -74,18 +81,22 @@ class State:
     options: Options
     workspace: Workspace
     queue: RunQueue
+    following: Following
     device: str = field(default="")
 
 
 def create_app(options: Options) -> FastAPI:
     """The server as an ASGI application."""
-    queue = RunQueue(options.job)
-    state = State(options, Workspace(options.root, options.store), queue)
+    following = Following(options.live)
+    queue = RunQueue(options.job, following.follow_up)
+    state = State(options, Workspace(options.root, options.store), queue, following)
 
     @asynccontextmanager
-    async def live(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         queue.start()
+        following.start(queue)
         yield
+        following.close()
         await run_in_threadpool(queue.close)
         state.workspace.close()
 
@@ -95,7 +106,7 @@ def create_app(options: Options) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=live,
+        lifespan=lifespan,
     )
     app.state.fewpoint = state
     app.include_router(router)
@@ -174,8 +185,33 @@ def show_project(session: TheSession) -> messages.ProjectMessage:
 
 
 @router.post("/projects/{project}/actions")
-def do_action(session: TheSession, request: messages.ActionRequest) -> messages.ActionResult:
-    return session.do(request.action, request.base_version)
+def do_action(session: TheSession, state: TheState, request: messages.ActionRequest) -> messages.ActionResult:
+    done = session.do(request.action, request.base_version)
+    state.following.hear(session)
+    return done
+
+
+@router.post("/projects/{project}/live")
+def turn_live(session: TheSession, state: TheState, request: messages.LiveRequest) -> messages.LiveMessage:
+    """Let masks follow what is said, and learning go on by itself, while a page is open; or no longer."""
+    state.following.turn(session, request.on)
+    return session.describe_live()
+
+
+@router.post("/projects/{project}/live/size")
+def try_size(session: TheSession, state: TheState, request: messages.SizeRequest) -> messages.LiveMessage:
+    """Answer at once as if an object had another size, without writing it down."""
+    action = SetSize(request.object, request.size, request.frame)
+    state.following.try_out(session, apply_action(action, session.project, 0))
+    return session.describe_live()
+
+
+@router.get("/projects/{project}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
+def show_present_mask(
+    session: TheSession, frame: int, view: Annotated[messages.MaskQuery, Query()]
+) -> messages.MaskMessage | Response:
+    """The mask of a frame as it is now: as it was drawn, else as answered at once, else of the last run."""
+    return _answer_mask(find_present_mask(session, session.project.find(view.object), frame), frame, view)
 
 
 @router.get("/projects/{project}/file", response_class=Response)
@@ -215,7 +251,9 @@ def show_run(session: TheSession, run: int) -> messages.RunMessage:
 @router.post("/projects/{project}/runs/{run}/cancel")
 def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
     """Stop a run; what it has found so far becomes its result."""
-    return state.queue.cancel(session, run)
+    cancelled = state.queue.cancel(session, run)
+    state.following.rest(session)
+    return cancelled
 
 
 @router.post("/projects/{project}/runs/{run}/resume")
@@ -270,9 +308,9 @@ def download_export(session: TheSession, name: str) -> Response:
 @router.websocket("/projects/{project}/events")
 async def watch(socket: WebSocket, project: str) -> None:
     """Tell a page what happens to a project until it goes away."""
-    workspace = socket.app.state.fewpoint.workspace
+    state: State = socket.app.state.fewpoint
     try:
-        session = await run_in_threadpool(workspace.find, project)
+        session = await run_in_threadpool(state.workspace.find, project)
     except FewpointError:
         await socket.close(1008)
         return
@@ -280,6 +318,7 @@ async def watch(socket: WebSocket, project: str) -> None:
     async with session.broadcast.listen() as queue:
         with suppress(WebSocketDisconnect, RuntimeError):
             await socket.send_text(messages.HelloEvent(version=session.log.history.version).model_dump_json())
+            await run_in_threadpool(state.following.watch, session)
             await _forward(socket, queue)
 
 

@@ -3,9 +3,10 @@
 import hashlib
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,39 @@ from fewpoint.core.project import NamedObject, Project
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError, OutputError
 from fewpoint.io.images import read_sequence
-from fewpoint.io.projects import SUFFIX, ProjectLog, RunRecord, interrupt_runs, read_project, runs_folder
+from fewpoint.io.projects import ENDED, SUFFIX, ProjectLog, RunRecord, interrupt_runs, read_project, runs_folder
 from fewpoint.superpixels.intensity import IntensityWindow, find_window, window_of
 from fewpoint.web import messages
 from fewpoint.web.broadcast import Broadcast
 from fewpoint.web.faults import MissingError, StaleError
 from fewpoint.web.pictures import Picture, PictureCache, cut_plane, encode_frame
 from fewpoint.web.places import Root, check_links
+from fewpoint.web.said import find_spoken_of
 
 CACHE_BYTES = 512 * 2**20
 VIDEO = "video"
+KEPT_STATES = 4  # of a project as it was at earlier runs
+
+
+@dataclass(frozen=True)
+class LiveStanding:
+    """What was last answered at once, and whether anything is. answered: numbers of the objects that it has masks of.
+
+    rough: numbers of those of which nothing has been learnt yet. tried: numbers of those about which something is tried
+    out that nobody has said yet. The other fields are those of LiveMessage.
+    """
+
+    on: bool = False
+    state: messages.LiveState = "off"
+    stamp: int = 0
+    number: int = 0
+    version: int = 0
+    answered: frozenset[int] = frozenset()
+    tried: frozenset[int] = frozenset()
+    rough: frozenset[int] = frozenset()
+    seconds: float = 0.0
+    due: bool = False
+    message: str = ""
 
 
 class Session:
@@ -35,6 +59,8 @@ class Session:
         self.log, self.sequence, self.notes = log, sequence, notes
         self.broadcast = Broadcast()
         self.progress: dict[int, messages.RunMessage] = {}
+        self.live = LiveStanding()
+        self._earlier: dict[int, Project] = {}
         self.lock = threading.RLock()
         self._root = root
 
@@ -60,9 +86,41 @@ class Session:
             if base_version is not None and base_version != version:
                 raise StaleError(f"the project is at version {version}, not {base_version}; look again first")
             self.log.do(action)
+            self.live = replace(self.live, stamp=self.live.stamp + 1, tried=frozenset())
             described = self.describe()
             self.broadcast.tell(messages.ProjectEvent(project=described))
         return messages.ActionResult(version=described.version, project=described)
+
+    def project_at(self, version: int) -> Project:
+        """The project as it was after so many actions."""
+        with self.lock:
+            if version not in self._earlier:
+                while len(self._earlier) >= KEPT_STATES:
+                    del self._earlier[next(iter(self._earlier))]
+                self._earlier[version] = read_project(self.log.path, version).project
+            return self._earlier[version]
+
+    def find_shown(self) -> RunRecord | None:
+        """The run whose masks are shown: the last one that is over and has any."""
+        return max(
+            (record for record in self.log.runs.values() if record.best and record.state in ENDED),
+            key=lambda record: record.id,
+            default=None,
+        )
+
+    def find_live_objects(self) -> frozenset[int]:
+        """The numbers of the objects whose masks are those last answered: something was said since the run shown."""
+        with self.lock:
+            shown = self.find_shown()
+            then = None if shown is None else self.project_at(shown.version)
+            spoken = find_spoken_of(self.project, then) | self.live.tried
+            return self.live.answered & spoken if self.live.on else frozenset()
+
+    def change_live(self, **changes: Any) -> None:
+        """Note what has changed about answers at once, and tell all who watch."""
+        with self.lock:
+            self.live = replace(self.live, **changes, stamp=self.live.stamp + 1)
+            self.broadcast.tell(messages.LiveEvent(live=self.describe_live()))
 
     def record_run(self, record: RunRecord, shown: messages.RunMessage) -> None:
         """Write down how a run stands, and tell all who watch."""
@@ -90,6 +148,28 @@ class Session:
         names = {each.id: each.name for each in self.project.objects}
         objects = [names.get(number, f"removed object {number}") for number in record.objects]
         return messages.describe_run(record, objects)
+
+    def describe_live(self) -> messages.LiveMessage:
+        with self.lock:
+            live, objects = self.live, self.find_live_objects()
+            last = max(self.log.runs, default=None)
+            then = None if last is None else self.project_at(self.log.runs[last].version)
+            return messages.LiveMessage(
+                on=live.on,
+                state=live.state,
+                stamp=live.stamp,
+                number=live.number,
+                version=live.version,
+                objects=self._name(objects),
+                rough=self._name(objects & live.rough),
+                seconds=live.seconds,
+                newer=self._name(find_spoken_of(self.project, then)),
+                due=live.due,
+                message=live.message,
+            )
+
+    def _name(self, numbers: frozenset[int]) -> list[str]:
+        return [each.name for each in self.project.objects if each.id in numbers]
 
     def describe(self) -> messages.ProjectMessage:
         """All that the page shows, but for the pictures."""
@@ -119,6 +199,7 @@ class Session:
                 settings=messages.SettingsMessage(preset=project.preset, seed=project.seed),
                 bound=_describe_bound(project),
                 runs=[self.describe_run(number) for number in sorted(self.log.runs)],
+                live=self.describe_live(),
             )
 
     @cached_property

@@ -6,6 +6,7 @@ uncertainty.json    how doubtful each frame is
 preview.npy         the masks as they are in the middle of training, like masks.npy
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,16 +31,20 @@ def write_shown(result: Result, folder: Path) -> None:
     write_atomically(folder / PROBABILITIES, lambda file: save_array(values, file))
     doubts = {entry.frame: entry.uncertainty for entry in rank_frames(result)}
     write_json(folder / UNCERTAINTY, {"frames": [doubts[frame] for frame in range(len(result.masks))]})
-    packed = np.stack([np.packbits(mask, axis=-1) for mask in walk(result.masks)])
-    write_atomically(folder / MASKS, lambda file: np.save(file, packed))
+    _write_masks(walk(result.masks), folder / MASKS)
 
 
 def write_preview(look: "ObjectLook", folder: Path) -> None:
     """Write the masks as the network now sees them."""
     folder.mkdir(parents=True, exist_ok=True)
     frames = range(len(look.superpixels.labels))
-    packed = np.stack([np.packbits(look.mask(frame), axis=-1) for frame in frames])
-    write_atomically(folder / PREVIEW, lambda file: np.save(file, packed))
+    _write_masks((look.mask(frame) for frame in frames), folder / PREVIEW)
+
+
+def write_answer(masks: np.ndarray, folder: Path) -> None:
+    """Write (T, H, W) bool masks that were asked for at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_masks(masks, folder / MASKS)
 
 
 def read_mask(path: Path, frame: int, size: tuple[int, int]) -> np.ndarray | None:
@@ -58,6 +63,11 @@ def read_uncertainty(folder: Path) -> np.ndarray | None:
     """(T,) float64 in [0, 1]."""
     path = folder / UNCERTAINTY
     return np.array(read_json(path)["frames"], np.float64) if path.exists() else None
+
+
+def _write_masks(masks: Iterable[np.ndarray], path: Path) -> None:
+    packed = np.stack([np.packbits(mask, axis=-1) for mask in masks])
+    write_atomically(path, lambda file: np.save(file, packed))
 
 
 def _map(path: Path) -> np.ndarray | None:

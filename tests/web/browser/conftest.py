@@ -37,6 +37,7 @@ class Server:
 
     root: Path
     arguments: tuple[str, ...] = ()
+    program: tuple[str, ...] = ("-m", "fewpoint")
     port: int = 0
     process: subprocess.Popen | None = None
 
@@ -47,7 +48,7 @@ class Server:
     def start(self) -> None:
         self.port = self.port or find_free_port()
         options = ("--root", str(self.root), "--port", str(self.port), "--no-browser", "--device", "cpu")
-        command = [sys.executable, "-m", "fewpoint", "annotate", *self.arguments, *options]
+        command = [sys.executable, *self.program, "annotate", *self.arguments, *options]
         with open(self.root.parent / f"server-{self.port}.log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.root)
         wait_until(lambda: self.process.poll() is not None or self._answers(), "the server to answer")
@@ -191,8 +192,8 @@ def tiny(tmp_path_factory) -> tuple[str, str]:
 def serve() -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def start(root: Path, *arguments: str) -> Server:
-        servers.append(Server(root, arguments))
+    def start(root: Path, *arguments: str, **others) -> Server:
+        servers.append(Server(root, arguments, **others))
         servers[-1].start()
         return servers[-1]
 
@@ -210,7 +211,7 @@ def shared_server(tmp_path_factory, phantom) -> Iterator[Server]:
     save_frames(phantom.sequence.frames, root / "frames")
     voxels = phantom.sequence.frames[..., 0].transpose(2, 1, 0).astype(np.int16)
     nibabel.save(nibabel.Nifti1Image(voxels, np.diag([0.8, 0.8, 3.0, 1.0])), root / "volume.nii.gz")
-    server = Server(root)
+    server = Server(root, ("--no-live",))
     server.start()
     yield server
     server.kill(signal.SIGTERM)

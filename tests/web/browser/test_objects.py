@@ -34,7 +34,7 @@ def test_two_objects_are_run_as_one_job_previewed_stopped_and_kept_and_refined(t
     phantom = make_objects(6, (64, 64))
     root = tmp_path / "root"
     save_frames(phantom.sequence.frames, root / "frames")
-    person = visit(serve(root, *tiny))
+    person = visit(serve(root, *tiny, "--no-live"))
     page = person.page
     page.get_by_role("button", name="frames").first.click()
     person.see_frame(0)

@@ -45,7 +45,7 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
 ):
     root = tmp_path / "root"
     save_frames(phantom.sequence.frames, root / "patient" / "frames")
-    server = serve(root, *tiny)
+    server = serve(root, *tiny, "--no-live")
     person = visit(server)
     page = person.page
 

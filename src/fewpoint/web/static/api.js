@@ -85,13 +85,28 @@ export const readUncertainty = (id, run) => read(`${atRun(id, run)}/uncertainty`
  */
 export const exportRun = (id, run, format) => post(`${atRun(id, run)}/exports`, { format });
 
+/** @param {string} id @param {boolean} on @returns {Promise<import("./types.js").LiveMessage>} */
+export const turnLive = (id, on) => post(`${at(id)}/live`, { on });
+
 /**
+ * Have masks answered as if an object had another size.
  * @param {string} id
- * @param {{run: number, object: string, frame: number, preview: boolean}} which
+ * @param {{object: string, size: number, frame: number | null}} what
+ * @returns {Promise<import("./types.js").LiveMessage>}
+ */
+export const trySize = (id, what) => post(`${at(id)}/live/size`, what);
+
+/**
+ * The mask of a run, or if none is named, as it is now.
+ * @param {string} id
+ * @param {{run: number | null, object: string, frame: number, preview: boolean}} which
  * @returns {Promise<import("./types.js").MaskMessage>}
  */
 export const readMask = (id, { run, object, frame, preview }) =>
-  read(`${atRun(id, run)}/${preview ? "preview" : "masks"}/${frame}?object=${encodeURIComponent(object)}`);
+  read(
+    `${run === null ? at(id) : atRun(id, run)}/${preview ? "preview" : "masks"}/${frame}` +
+      `?object=${encodeURIComponent(object)}`,
+  );
 
 /**
  * @param {Project} project

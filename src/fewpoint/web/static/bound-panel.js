@@ -1,4 +1,4 @@
-/** How large does the object get at most, and who says so? */
+/** How large does the object get at most, and in which boxes does it lie? */
 
 import { percent } from "./curve.js";
 import { find } from "./dom.js";
@@ -7,17 +7,19 @@ import { currentObject, get, watch } from "./store.js";
 
 export function setUpBound() {
   const field = find("fraction", HTMLInputElement);
-  find("clear-box", HTMLButtonElement).addEventListener("click", () =>
-    act({ kind: "clear_box", object: get().object }),
-  );
+  const clear = find("clear-box", HTMLButtonElement);
+  const clearAll = find("clear-boxes", HTMLButtonElement);
+  clear.addEventListener("click", () => act({ kind: "clear_box", object: get().object, frame: get().frame }));
+  clearAll.addEventListener("click", () => act({ kind: "clear_box", object: get().object, frame: null }));
   field.addEventListener("change", () => {
     const share = Number.parseFloat(field.value) / 100;
     act({ kind: "set_fraction", fraction: share > 0 && share <= 1 ? share : null });
   });
-  watch(["project", "object"], ({ project }) => {
-    const box = currentObject()?.box ?? null;
+  watch(["project", "object", "frame"], ({ project, frame }) => {
+    const { box = null, boxes = [] } = currentObject() ?? {};
     const fraction = project?.bound.fraction ?? null;
-    find("clear-box", HTMLButtonElement).hidden = box === null;
+    clear.hidden = !boxes.some((other) => other.frame === frame);
+    clearAll.hidden = boxes.length < 2;
     find("bound-share", HTMLElement).textContent = percent(box?.share ?? fraction ?? undefined);
     find("bound-words", HTMLElement).textContent = inWords();
     find("fraction-label", HTMLElement).hidden = box !== null;
@@ -29,8 +31,11 @@ export function setUpBound() {
 
 function inWords() {
   const { project } = get();
-  const box = currentObject()?.box ?? null;
-  if (box !== null) return `of the frame: box on frame ${box.frame + 1}.`;
-  if (project?.bound.fraction != null) return "of the frame at most.";
-  return "Estimated from the points, unless you draw a box where the object is largest.";
+  const { box = null, boxes = [] } = currentObject() ?? {};
+  if (box !== null) {
+    const others = boxes.length === 1 ? "" : `, the largest of ${boxes.length}`;
+    return `of the frame at most: box on frame ${box.frame + 1}${others}.`;
+  }
+  if (project?.bound.fraction != null) return "of the frame at most, as you say.";
+  return "Largest size: estimated from the points.";
 }

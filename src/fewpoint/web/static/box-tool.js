@@ -1,4 +1,4 @@
-/** How is the box drawn that says how large the object gets? */
+/** How is the box drawn outside of which there is nothing of the object on a frame? */
 
 import { announce, tell } from "./notices.js";
 import { act } from "./session.js";

@@ -4,7 +4,7 @@ import { drawMask } from "./masks.js";
 import { announce, tell } from "./notices.js";
 import { encodeRuns, paintStroke } from "./pixels.js";
 import { act } from "./session.js";
-import { activeRun, currentObject, get, openProject, shownRun } from "./store.js";
+import { currentObject, get, openProject } from "./store.js";
 
 /** @typedef {import("./tools.js").Pointer} Pointer */
 
@@ -46,14 +46,13 @@ export function brushTool(value) {
     press(pointer, stage) {
       const object = currentObject();
       if (object === null) return;
-      if (shownRun() === null || activeRun() !== null)
-        return tell("The brush is for the masks of a finished run. Run first.");
       const { frame } = get();
       const { height, width } = openProject();
       // The stroke before may not have reached the server yet, nor the mask have come from there.
       const before = isPainted(object, frame) ? stroke : null;
-      const known = before?.mask ?? stage.masks.of(object, frame)?.mask;
-      const mask = known?.slice() ?? new Uint8Array(height * width);
+      const known = before?.mask ?? stage.masks.latest(object, frame)?.mask;
+      const seen = known ?? stage.masks.of(object, frame)?.mask;
+      const mask = seen?.slice() ?? new Uint8Array(height * width);
       const under = before ? before.under : known ? null : stage.masks.loader(object, frame);
       const segments = before?.segments.slice() ?? [];
       stroke = { mask, under, segments, last: pointer.position, object: object.name, frame };
@@ -102,6 +101,20 @@ export function brushTool(value) {
       }
     },
   };
+}
+
+/** Say that the mask shown of the current object on this frame is right. @param {import("./stage.js").Stage} stage */
+export async function acceptFrame(stage) {
+  const object = currentObject();
+  if (object === null) return;
+  const { frame } = get();
+  const mask = stage.masks.of(object, frame)?.mask;
+  if (mask === undefined) return tell("There is no mask of it on this frame yet. Click on it, or paint it.");
+  if (await act({ kind: "brush", object: object.name, frame, runs: encodeRuns(mask) })) {
+    stage.masks.know(object.name, frame, mask);
+    stage.draw();
+    announce(`Mask of ${object.name} on frame ${frame + 1} is taken as right.`);
+  }
 }
 
 /** @param {Pointer} pointer @param {0 | 1} value */

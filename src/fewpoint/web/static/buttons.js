@@ -27,6 +27,7 @@ export function setUpButtons(commands) {
     "playing",
     "stepping",
     "uncertainty",
+    "sizeOfFrame",
   ]);
   watch([...names, "showMask", "showContour", "showHeat", "showPlanes"], () => {
     for (const [element, command] of wired) refresh(element, command);

@@ -1,7 +1,10 @@
 /** What can a person make the page do, and by which key? Buttons, keys and the help all come from this list. */
 
+import { acceptFrame } from "./brush-tool.js";
+import { toggleLive } from "./live-panel.js";
 import { tell } from "./notices.js";
 import { act } from "./session.js";
+import { changeSize, resetSize, shownSize } from "./size-panel.js";
 import { activeRun, currentObject, get, openProject, set, shownRun } from "./store.js";
 import { changeWindow, resetWindow } from "./view-tools.js";
 import { pan } from "./view.js";
@@ -20,6 +23,7 @@ const ZOOM_STEP = 1.25;
 const PAN_STEP = 60;
 const WINDOW_STEP = 0.03;
 const JUMP = 10;
+const SIZE_STEP = 1.1;
 
 const isOpen = () => get().project !== null;
 
@@ -83,7 +87,8 @@ function goToNextDoubtful() {
 
 /** @param {1 | -1} step */
 function goToMarked(step) {
-  const marked = (currentObject()?.points ?? []).map((point) => point.frame).concat(currentObject()?.absent ?? []);
+  const { points = [], boxes = [], absent = [], brushed = [] } = currentObject() ?? {};
+  const marked = [...points, ...boxes].map(({ frame }) => frame).concat(absent, brushed);
   const beyond = marked.filter((frame) => step * (frame - get().frame) > 0).sort((one, other) => step * (one - other));
   if (beyond.length > 0) goTo(beyond[0]);
 }
@@ -129,7 +134,7 @@ export function makeCommands({ stage, startRun, dialogs }) {
 
     point: choose("point", "Points on the object", "P"),
     negative: choose("negative", "Points where the object is not", "X"),
-    box: choose("box", "Box where it is largest", "B"),
+    box: choose("box", "Box round it on this frame", "B"),
     brush: choose("brush", "Brush", "D"),
     eraser: choose("eraser", "Eraser", "E"),
     window: choose("window", "Brightness and contrast by drag", "W"),
@@ -146,10 +151,26 @@ export function makeCommands({ stage, startRun, dialogs }) {
       () => set({ brushRadius: Math.min(200, get().brushRadius * 1.25) }),
       "Mark",
     ),
+    smaller: {
+      ...simple("Smaller by a tenth", ["<"], () => changeSize(1 / SIZE_STEP), "Mark"),
+      can: () => currentObject() !== null,
+    },
+    larger: {
+      ...simple("Larger by a tenth", [">"], () => changeSize(SIZE_STEP), "Mark"),
+      can: () => currentObject() !== null,
+    },
+    resetSize: {
+      ...simple("As large as it was found", ["Shift+S"], resetSize, "Mark"),
+      can: () => shownSize() !== 1,
+    },
     absent: {
       ...simple("The object is not on this frame", ["A"], toggleAbsent, "Mark"),
       can: () => currentObject() !== null,
       on: () => currentObject()?.absent.includes(get().frame) ?? false,
+    },
+    accept: {
+      ...simple("This frame is right: its mask is kept", ["Enter", "Ctrl+Enter"], () => acceptFrame(stage), "Mark"),
+      can: () => currentObject() !== null,
     },
     stepping: toggle("stepping", "Step on: a click goes on to the next frame", "Mark", "S"),
     undo: {
@@ -161,6 +182,10 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => get().project?.can_redo ?? false,
     },
 
+    live: {
+      ...simple("Live: the mask follows your clicks", ["L"], toggleLive, "Run and check"),
+      on: () => get().project?.live.on ?? false,
+    },
     run: {
       ...simple("Run", ["R"], () => startRun(false), "Run and check"),
       can: () => isOpen() && activeRun() === null,

@@ -3,7 +3,8 @@
 import { exportAddress, exportRun, listFormats, projectFileAddress } from "./api.js";
 import { find, make } from "./dom.js";
 import { attempt } from "./notices.js";
-import { openProject, shownRun } from "./store.js";
+import { duration } from "./run-panel.js";
+import { activeRun, get, openProject, shownRun, watch } from "./store.js";
 
 /** @typedef {import("./types.js").FormatEntry} Format */
 
@@ -16,10 +17,39 @@ const OWN = [
   [/\.zarr$/i, "zarr"],
 ];
 
+const LOOK_MS = 200;
+
 export function setUpExport() {
   find("export-form", HTMLFormElement).addEventListener("submit", (event) => {
     event.preventDefault();
     write();
+  });
+  watch(["project"], showBehind);
+}
+
+/** Whether masks that know more than those of the last run are on their way. */
+function isBehind() {
+  const { project } = get();
+  return project !== null && project.live.on && (activeRun() !== null || project.live.due);
+}
+
+/** In live mode: that what was said last is still being learnt, and how long that will take. */
+function showBehind() {
+  const run = activeRun();
+  find("export-behind", HTMLElement).hidden = !isBehind() || shownRun() === null;
+  const left = run?.seconds_left ?? null;
+  const time = left === null ? "" : `, ${duration(left)}`;
+  find("export-behind-words", HTMLElement).textContent =
+    run === null
+      ? "Learning from your last words begins in a moment."
+      : `Learning from your last words is under way${time}.`;
+}
+
+/** Waits until nothing is being learnt any more. @returns {Promise<void>} */
+function caughtUp() {
+  return new Promise((done) => {
+    const look = () => (isBehind() ? window.setTimeout(look, LOOK_MS) : done());
+    look();
   });
 }
 
@@ -27,6 +57,8 @@ export async function openExport() {
   const run = shownRun();
   find("export-none", HTMLElement).hidden = run !== null;
   find("export-form", HTMLElement).hidden = run === null;
+  find("export-wait", HTMLInputElement).checked = true;
+  showBehind();
   find("exported", HTMLElement).replaceChildren();
   find("project-file", HTMLAnchorElement).href = projectFileAddress(openProject().id);
   find("export", HTMLDialogElement).showModal();
@@ -57,13 +89,14 @@ function choice(format, chosen) {
 }
 
 async function write() {
-  const run = shownRun();
   const chosen = new FormData(find("export-form", HTMLFormElement)).get("format");
-  if (run === null || typeof chosen !== "string") return;
+  if (shownRun() === null || typeof chosen !== "string") return;
   const { id } = openProject();
   const button = find("export-button", HTMLButtonElement);
   button.disabled = true;
-  const exported = await attempt(() => exportRun(id, run.id, chosen));
+  if (find("export-wait", HTMLInputElement).checked) await caughtUp();
+  const run = openProject().id === id ? shownRun() : null;
+  const exported = run === null ? null : await attempt(() => exportRun(id, run.id, chosen));
   button.disabled = false;
   if (exported === null) return;
   const count = exported.files.length === 1 ? exported.files[0] : `${exported.files.length} files`;

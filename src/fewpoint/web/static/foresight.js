@@ -42,16 +42,31 @@ export function foresee(project, action, index) {
     case "set_box": {
       const { frame, top, left, bottom, right } = action;
       const share = ((bottom - top) * (right - left)) / (project.height * project.width);
-      return changed(project, action.object, (object) => ({
-        ...object,
-        box: { frame, top, left, bottom, right, share },
-      }));
+      const box = { frame, top, left, bottom, right, share };
+      return changed(project, action.object, (object) =>
+        boxed(object, [...object.boxes.filter((other) => other.frame !== frame), box]),
+      );
     }
-    case "clear_box":
-      return changed(project, action.object, (object) => ({ ...object, box: null }));
+    case "clear_box": {
+      const frame = action.frame ?? null;
+      return changed(project, action.object, (object) =>
+        boxed(object, frame === null ? [] : object.boxes.filter((other) => other.frame !== frame)),
+      );
+    }
+    case "set_size": {
+      const [size, frame] = [action.size ?? 1, action.frame ?? null];
+      return changed(project, action.object, (object) =>
+        frame === null ? { ...object, size } : { ...object, sizes: { ...object.sizes, [frame]: size } },
+      );
+    }
     default:
       return project;
   }
+}
+
+/** @param {Thing} object @param {Thing["boxes"]} boxes @returns {Thing} */
+function boxed(object, boxes) {
+  return { ...object, boxes, box: boxes.toSorted((one, other) => other.share - one.share)[0] ?? null };
 }
 
 /** @param {Project} project @param {string} name @param {(object: Thing) => Thing} change @returns {Project} */

@@ -16,7 +16,7 @@ const GESTURES = [
 const CURSOR = [
   ["A cursor on the image, moved by keys", ["C"]],
   ["Move it; ten pixels at once with Shift", ["←", "→", "↑", "↓"]],
-  ["Do what a click does; twice for the corners of a box", ["Enter"]],
+  ["Do what a click does while the cursor is on; twice for the corners of a box", ["Enter"]],
   ["A point where the object is not", ["Alt+Enter"]],
   ["Frames while the cursor is on", [",", "."]],
   ["Back", ["Escape"]],

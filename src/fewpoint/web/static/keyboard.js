@@ -54,7 +54,7 @@ function isTyping(event) {
 }
 
 /**
- * The keyboard's own cursor on the image: C or Enter begins, Escape ends.
+ * The keyboard's own cursor on the image: C begins, Escape ends.
  * @param {KeyboardEvent} event
  * @param {import("./gestures.js").Gestures} gestures
  */
@@ -63,8 +63,7 @@ function steerCursor(event, gestures) {
   if (project === null || event.ctrlKey || event.metaKey) return false;
   const onImage = event.target === gestures.stage.canvas || event.target === document.body;
   if (!keyboardCursor) {
-    const begins =
-      (event.key === "c" && !event.altKey) || (event.key === "Enter" && event.target === gestures.stage.canvas);
+    const begins = event.key === "c" && !event.altKey;
     if (begins) beginCursor(gestures);
     return begins;
   }

@@ -3,16 +3,27 @@
 import { Unreachable, ask, probabilityAddress, readMask } from "./api.js";
 import { context2d } from "./dom.js";
 import { complain } from "./notices.js";
-import { colourHeat, colourMask, decodeRuns, outline } from "./pixels.js";
-import { activeRun, get, shownRun } from "./store.js";
+import { colourHeat, colourMask, decodeRuns, joinEdges, outline } from "./pixels.js";
+import { activeRun, get, openProject, shownRun } from "./store.js";
 
 const MOST_KEPT = 240;
 const KEPT_BYTES = 200e6;
 const PARALLEL = 3;
 const MOST_WAITING = 12;
 
-/** @typedef {{mask: Uint8Array, width: number, picture: HTMLCanvasElement, edges: Path2D}} DrawnMask */
-/** @typedef {{run: number, object: string, frame: number, preview: boolean, version: number}} Which */
+/** The share of a first run's learning after which its previews are better than a rough mask. */
+const PREVIEWED_FROM = 1 / 3;
+
+/** @typedef {{mask: Uint8Array, width: number, picture: HTMLCanvasElement, edges: Path2D, rough: boolean}} DrawnMask */
+/**
+ * @typedef {object} Which
+ * @property {number | null} run  null: as the mask is now, drawn by hand or answered at once
+ * @property {string} object
+ * @property {number} frame
+ * @property {boolean} preview
+ * @property {string} version  another one is another mask
+ * @property {boolean} rough
+ */
 
 /**
  * What is known, oldest first. What is not is fetched, that asked for last first: while a person scrubs, what has gone
@@ -79,7 +90,7 @@ class Shelf {
  * @param {Which} which
  */
 function keysOf(id, object, which) {
-  const place = JSON.stringify([id, which.run, object.name, which.frame, object.colour]);
+  const place = JSON.stringify([id, object.name, which.frame, object.colour]);
   return { place, key: JSON.stringify([place, which]) };
 }
 
@@ -128,6 +139,18 @@ export class Masks {
   }
 
   /**
+   * The mask to show now, and no older one in its place.
+   * @param {import("./types.js").ObjectMessage} object
+   * @param {number} frame
+   */
+  latest(object, frame) {
+    const { project } = get();
+    const which = chooseMask(object, frame);
+    if (which === null || project === null) return null;
+    return this.masks.values.get(keysOf(project.id, object, which).key) ?? null;
+  }
+
+  /**
    * Fetches the mask that would be shown now, whatever is shown by then.
    * @param {import("./types.js").ObjectMessage} object
    * @param {number} frame
@@ -152,19 +175,19 @@ export class Masks {
     const which = object ? chooseMask(object, frame) : null;
     if (project === null || object === undefined || which === null) return;
     const { place, key } = keysOf(project.id, object, which);
-    const drawn = drawMask(mask, project.width, object.colour);
+    const drawn = drawMask(mask, project.width, object.colour, which.rough);
     this.masks.values.set(key, drawn);
     this.stale.set(place, drawn);
   }
 
   /**
-   * Have the masks of neighbouring frames at hand, unless they are but a preview.
+   * Have the masks of neighbouring frames at hand, unless they may be but a preview.
    * @param {import("./types.js").ObjectMessage[]} objects
    * @param {number} frame
    */
   prefetch(objects, frame) {
     const { project } = get();
-    if (project === null || activeRun()?.state === "running") return;
+    if (project === null || (activeRun()?.state === "running" && !project.live.on)) return;
     // Those asked for last come first: the nearest.
     for (const step of [3, -1, 2, 1]) {
       const other = frame + step;
@@ -189,35 +212,62 @@ export class Masks {
 /** @param {import("./types.js").ObjectMessage} object @param {number} frame @returns {Which | null} */
 function chooseMask(object, frame) {
   const { preview, project } = get();
+  if (project === null) return null;
+  const { live } = project;
+  const present = { run: null, object: object.name, frame, preview: false, rough: false };
+  if (object.brushed.includes(frame)) return { ...present, version: `drawn ${project.version}` };
   const active = activeRun();
   // The first preview of a run takes the place of the masks of the run before.
-  if (active?.state === "running" && preview?.run === active.id) {
-    return { run: active.id, object: object.name, frame, preview: true, version: preview.count };
+  if (active?.state === "running" && preview?.run === active.id && showsPreview(object.name, active, preview.share)) {
+    return { ...present, run: active.id, preview: true, version: String(preview.count) };
   }
+  if (live.objects.includes(object.name)) return { ...present, version: `live ${live.number}`, rough: live.rough.includes(object.name) };
   const run = shownRun();
-  if (run === null || project === null) return null;
-  const version = object.brushed.includes(frame) ? project.version : 0;
-  return { run: run.id, object: object.name, frame, preview: false, version };
+  return run === null ? null : { ...present, run: run.id, version: "" };
 }
+
+/**
+ * Whether the preview of a run is shown rather than what was answered at once, which knows all that was said, or than
+ * the masks of an object about which nothing was.
+ * @param {string} name
+ * @param {import("./types.js").RunMessage} run
+ * @param {number} share  of its learning that was done
+ */
+function showsPreview(name, run, share) {
+  const { live } = openProject();
+  if (!live.on) return true;
+  if (!live.objects.includes(name)) return shownRun() === null;
+  const isLearnt = run.refined_from === null && share >= PREVIEWED_FROM;
+  return isLearnt && live.rough.includes(name) && !live.newer.includes(name);
+}
+
+/** Whether the mask shown comes from the image alone. @param {import("./types.js").ObjectMessage} object @param {number} frame */
+export const isRough = (object, frame) => chooseMask(object, frame)?.rough ?? false;
 
 /** @param {string} id @param {Which} which @param {string} colour @returns {Promise<DrawnMask>} */
 async function fetchMask(id, which, colour) {
   const { size, runs } = await readMask(id, which);
-  return drawMask(decodeRuns(runs, size[0] * size[1]), size[1], colour);
+  return drawMask(decodeRuns(runs, size[0] * size[1]), size[1], colour, which.rough);
 }
 
-/** @param {Uint8Array} mask @param {number} width @param {string} colour @returns {DrawnMask} */
-export function drawMask(mask, width, colour) {
+/**
+ * @param {Uint8Array} mask
+ * @param {number} width
+ * @param {string} colour
+ * @param {boolean} rough
+ * @returns {DrawnMask}
+ */
+export function drawMask(mask, width, colour, rough = false) {
   const picture = document.createElement("canvas");
   picture.width = width;
   picture.height = mask.length / width;
   context2d(picture).putImageData(colourMask(mask, width, colour), 0, 0);
   const edges = new Path2D();
-  for (const [y0, x0, y1, x1] of outline(mask, width)) {
-    edges.moveTo(x0, y0);
-    edges.lineTo(x1, y1);
+  for (const [[y, x], ...others] of joinEdges(outline(mask, width))) {
+    edges.moveTo(x, y);
+    for (const [down, right] of others) edges.lineTo(right, down);
   }
-  return { mask, width, picture, edges };
+  return { mask, width, picture, edges, rough };
 }
 
 /** @param {string} address @returns {Promise<HTMLCanvasElement>} */

@@ -82,6 +82,50 @@ export function outline(mask, width) {
 }
 
 /**
+ * The same edges as lines from corner to corner, as long as they go, so that they can be dashed.
+ * @param {[number, number, number, number][]} edges
+ * @returns {[number, number][][]} positions (y, x) along each line
+ */
+export function joinEdges(edges) {
+  /** @type {Map<string, Set<number>>} the edges that end at a corner */
+  const ending = new Map();
+  const corner = (/** @type {number[]} */ place) => place.join();
+  edges.forEach(([y0, x0, y1, x1], index) => {
+    for (const place of [corner([y0, x0]), corner([y1, x1])]) {
+      if (!ending.has(place)) ending.set(place, new Set());
+      ending.get(place)?.add(index);
+    }
+  });
+  /** Take an edge out. @param {number} index */
+  const take = (index) => {
+    const [y0, x0, y1, x1] = edges[index];
+    ending.get(corner([y0, x0]))?.delete(index);
+    ending.get(corner([y1, x1]))?.delete(index);
+  };
+  /** @type {[number, number][][]} */
+  const lines = [];
+  edges.forEach(([y0, x0, y1, x1], first) => {
+    if (!ending.get(corner([y0, x0]))?.has(first)) return;
+    take(first);
+    /** @type {[number, number][]} */
+    const line = [
+      [y0, x0],
+      [y1, x1],
+    ];
+    for (let at = line[1]; ;) {
+      const [next] = ending.get(corner(at)) ?? [];
+      if (next === undefined) break;
+      take(next);
+      const [fromY, fromX, toY, toX] = edges[next];
+      at = fromY === at[0] && fromX === at[1] ? [toY, toX] : [fromY, fromX];
+      line.push(at);
+    }
+    lines.push(line);
+  });
+  return lines;
+}
+
+/**
  * The box round what is marked; bottom and right are the first row and column outside.
  * @param {Uint8Array} mask
  * @param {number} width

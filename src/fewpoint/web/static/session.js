@@ -3,7 +3,7 @@
 import { Unreachable, readProject, readUncertainty, sendAction } from "./api.js";
 import { listen } from "./events.js";
 import { foresee } from "./foresight.js";
-import { complain, tell } from "./notices.js";
+import { announce, complain, tell } from "./notices.js";
 import { get, openProject, set, shownRun } from "./store.js";
 
 /** @typedef {import("./types.js").Action} Action */
@@ -62,13 +62,30 @@ function firstFrame(project) {
 function hear(event) {
   if (event.kind === "project") accept(event.project);
   else if (event.kind === "run") acceptRun(event.run);
-  else if (event.kind === "preview") set({ preview: { run: event.run, count: (get().preview?.count ?? 0) + 1 } });
+  else if (event.kind === "live") acceptLive(event.live);
+  else if (event.kind === "preview") acceptPreview(event.run);
+}
+
+/** @param {number} id */
+function acceptPreview(id) {
+  const { epoch, epochs } = confirmed?.runs.find((run) => run.id === id) ?? { epoch: 0, epochs: 0 };
+  set({ preview: { run: id, count: (get().preview?.count ?? 0) + 1, share: epochs > 0 ? epoch / epochs : 0 } });
+}
+
+/** @param {import("./types.js").LiveMessage} live */
+function acceptLive(live) {
+  if (confirmed === null || live.stamp < confirmed.live.stamp) return;
+  confirmed = { ...confirmed, live };
+  show();
 }
 
 /** Ask for the whole project: events may have been missed. */
 async function refresh() {
   try {
-    accept(await readProject(openProject().id));
+    const project = await readProject(openProject().id);
+    // The server may have been started anew since, and count from the beginning.
+    if (confirmed !== null) confirmed = { ...confirmed, live: project.live };
+    accept(project);
   } catch (error) {
     if (!(error instanceof Unreachable)) complain(error);
   }
@@ -77,7 +94,8 @@ async function refresh() {
 /** @param {Project} project */
 function accept(project) {
   if (confirmed === null || project.id !== confirmed.id || project.version < confirmed.version) return;
-  confirmed = project;
+  // An answer may come later than the news after it.
+  confirmed = project.live.stamp < confirmed.live.stamp ? { ...project, live: confirmed.live } : project;
   show();
 }
 
@@ -107,14 +125,15 @@ function show() {
 
 /** @param {Run} run */
 function announceRun(run) {
-  if (run.state === "finished") tell("The masks are ready.");
+  if (run.state === "finished" && run.refined_from !== null && openProject().live.on) announce("The masks are learnt.");
+  else if (run.state === "finished") tell("The masks are ready.");
   if (run.state === "cancelled") tell(run.best ? "Stopped. The best masks so far are kept." : "Stopped.");
   if (run.state === "failed") complain(new Error(run.error || "The run failed without saying why."));
 }
 
-/** All that doubt depends on: the masks, and which of them were painted. @param {Project | null} project */
+/** All that doubt depends on: the masks, and what was said since. @param {Project | null} project */
 function doubtKey(project) {
-  return JSON.stringify([shownRun()?.id, project?.objects.map((object) => object.brushed)]);
+  return JSON.stringify([shownRun()?.id, project?.version]);
 }
 
 /** How sure the shown masks are on each frame. */
@@ -131,6 +150,8 @@ async function refreshUncertainty() {
 
 /** Take over what a request for a run answered. @param {Run} run */
 export const knowRun = acceptRun;
+/** Take over what a request about live mode answered. */
+export const knowLive = acceptLive;
 
 /**
  * Do something to the project.

@@ -150,7 +150,8 @@ export class Stage {
     this.masks.prefetch(project.objects, frame);
     for (const object of project.objects) this.drawMask(context, object);
     for (const object of project.objects) {
-      if (object.box?.frame === frame) strokeBox(context, this.view, object.box, object.colour);
+      const box = object.boxes.find((other) => other.frame === frame);
+      if (box !== undefined) strokeBox(context, this.view, box, object.colour);
       for (const point of object.points.filter((other) => other.frame === frame)) {
         drawPoint(context, this.centreOf(shownPlace(point)), point, {
           colour: object.colour,
@@ -186,7 +187,8 @@ export class Stage {
       if (showContour) {
         context.globalAlpha = 1;
         context.lineWidth = 1.75 / this.view.zoom;
-        context.lineCap = "square";
+        context.lineCap = mask.rough ? "butt" : "square";
+        if (mask.rough) context.setLineDash([5 / this.view.zoom, 4 / this.view.zoom]);
         context.strokeStyle = object.colour;
         context.stroke(mask.edges);
       }

@@ -21,8 +21,11 @@
  * @property {boolean} keyboardCursor  whether arrow keys move the cursor
  * @property {boolean} playing
  * @property {boolean} stepping  whether a click goes on to the next frame
+ * @property {boolean} sizeOfFrame  whether the size is chosen for the current frame only
+ * @property {number | null} triedSize  the size that is being chosen and is not said yet
  * @property {boolean} showPlanes
- * @property {{run: number, count: number} | null} preview  the run that last sent one, and how many it has sent
+ * @property {{run: number, count: number, share: number} | null} preview  the run that last sent one, how many it has
+ *   sent, and which share of its learning was done by then
  * @property {import("./types.js").UncertaintyMessage | null} uncertainty
  * @property {boolean} online
  * @property {number} unsaved  actions that the server has not confirmed
@@ -44,6 +47,8 @@ const state = {
   keyboardCursor: false,
   playing: false,
   stepping: false,
+  sizeOfFrame: false,
+  triedSize: null,
   showPlanes: true,
   preview: null,
   uncertainty: null,

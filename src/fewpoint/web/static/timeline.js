@@ -44,9 +44,10 @@ export function setUpTimeline(stage) {
 function describe() {
   const { project, frame } = get();
   if (project === null) return "";
-  const parts = project.objects.map(({ name, points, absent }) => {
+  const parts = project.objects.map(({ name, points, absent, brushed }) => {
     const count = points.filter((point) => point.frame === frame).length;
-    return absent.includes(frame) ? `${name} absent` : `${name} ${count} ${count === 1 ? "point" : "points"}`;
+    if (absent.includes(frame)) return `${name} absent`;
+    return `${name} ${count} ${count === 1 ? "point" : "points"}${brushed.includes(frame) ? ", outlined" : ""}`;
   });
   return `Frame ${frame + 1} of ${project.frames}. ${parts.join(", ")}`;
 }
@@ -84,7 +85,8 @@ function drawStrip(strip) {
 }
 
 /**
- * A tick for each frame with points, a hollow one for each on which the object is not; one lane per object.
+ * A tick for each frame with points, a low one for each with a box, a hollow one for each on which the object is not, a
+ * diamond for each that is outlined; one lane per object.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./types.js").ProjectMessage} project
  * @param {{at: (index: number) => number, width: number}} cell
@@ -92,18 +94,34 @@ function drawStrip(strip) {
  */
 function drawMarks(context, project, cell, current) {
   const lane = POINTS_HEIGHT / Math.max(1, project.objects.length);
-  project.objects.forEach(({ name, points, absent, colour }, index) => {
+  project.objects.forEach(({ name, points, absent, boxes, brushed, colour }, index) => {
     const top = index * lane + 1;
     const height = Math.max(1.5, lane - 2);
     context.globalAlpha = name === current ? 1 : 0.6;
     context.fillStyle = colour;
+    for (const { frame } of boxes)
+      context.fillRect(cell.at(frame) - cell.width / 2, top + height - 3, cell.width, 3);
     for (const { frame } of points) context.fillRect(cell.at(frame) - cell.width / 2, top, cell.width, height);
     context.strokeStyle = colour;
     context.lineWidth = 1;
     for (const frame of absent)
       context.strokeRect(cell.at(frame) - cell.width / 2 + 0.5, top + 0.5, cell.width - 1, height - 1);
+    for (const frame of brushed) drawDiamond(context, cell.at(frame), top + height / 2, Math.max(3.5, height / 2));
   });
   context.globalAlpha = 1;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} radius */
+function drawDiamond(context, x, y, radius) {
+  context.beginPath();
+  context.moveTo(x, y - radius);
+  context.lineTo(x + radius, y);
+  context.lineTo(x, y + radius);
+  context.lineTo(x - radius, y);
+  context.closePath();
+  context.fill();
+  context.strokeStyle = getComputedStyle(context.canvas).getPropertyValue("--text");
+  context.stroke();
 }
 
 /**

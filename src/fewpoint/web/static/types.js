@@ -52,6 +52,23 @@
  * @property {SettingsMessage} settings
  * @property {BoundMessage} bound
  * @property {RunMessage[]} runs
+ * @property {LiveMessage} live
+ */
+
+/**
+ * How masks follow what is said.
+ * @typedef {object} LiveMessage
+ * @property {boolean} on
+ * @property {"off" | "starting" | "ready" | "failed"} state
+ * @property {number} stamp  grows with every change of this
+ * @property {number} number  grows with every answer
+ * @property {number} version  of the project that was answered
+ * @property {string[]} objects  whose masks are the answer's; the others have those of the last run
+ * @property {string[]} rough  those of them of which nothing has been learnt yet
+ * @property {number} seconds
+ * @property {string[]} newer  objects about which something was said since the last run was begun
+ * @property {boolean} due  whether a run will begin by itself
+ * @property {string} message
  */
 
 /**
@@ -105,7 +122,8 @@
  * @typedef {{kind: "hello", version: number}
  *   | {kind: "project", project: ProjectMessage}
  *   | {kind: "run", run: RunMessage}
- *   | {kind: "preview", run: number}} Event
+ *   | {kind: "preview", run: number}
+ *   | {kind: "live", live: LiveMessage}} Event
  */
 
 export {};

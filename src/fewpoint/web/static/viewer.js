@@ -1,6 +1,7 @@
 /** What is said on and round the image: its name, zoom, window, the pixel pointed at, and what to do next. */
 
 import { find } from "./dom.js";
+import { isRough } from "./masks.js";
 import { currentObject, get, set, shownRun, activeRun, watch } from "./store.js";
 import { TOOLS } from "./tools.js";
 
@@ -26,6 +27,10 @@ export function setUpViewer(stage) {
     badge.hidden = !object?.absent.includes(get().frame);
     badge.textContent = object ? `${object.name} is not on this frame` : "";
     find("brushed-badge", HTMLElement).hidden = !object?.brushed.includes(get().frame);
+  });
+  watch(["project", "frame", "object", "preview"], ({ frame, showMask, showContour }) => {
+    const object = currentObject();
+    find("rough-badge", HTMLElement).hidden = object === null || !(showMask || showContour) || !isRough(object, frame);
   });
   watch(["window"], ({ window }) => {
     const level = (/** @type {{low: number, high: number}} */ { low, high }) =>
@@ -58,10 +63,11 @@ function nextStep() {
   const { project, tool, keyboardCursor } = get();
   if (project === null) return "";
   if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, Escape ends.";
-  if (tool === "box") return "Drag a box round the object on the frame where it is largest.";
+  if (tool === "box") return "Drag a box round the object: nothing outside it on this frame is the object.";
   if (tool === "brush" || tool === "eraser") return "Drag to change the mask of this frame; [ and ] change the size.";
   if (tool === "window") return "Drag up and down for brightness, left and right for contrast.";
   if (tool === "negative") return "Click where the mask leaks: on what is not the object.";
+  if (project.live.on) return nextLiveStep(project);
   if (activeRun() !== null) return "You may close this page: the run goes on without it.";
   const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
   if (shownRun() !== null) return "Look at uncertain frames (N), add points, refine.";
@@ -70,6 +76,16 @@ function nextStep() {
     return `${marked} of ${project.frames} frames are marked. A few more will help.`;
   if (!project.objects.some((object) => object.box)) return "Draw a box (B) where the object is largest, then run.";
   return "Ready to run.";
+}
+
+/** @param {import("./types.js").ProjectMessage} project */
+function nextLiveStep(project) {
+  const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
+  if (marked === 0) return "Click on the object: the mask follows your clicks.";
+  if (shownRun() !== null) return "Click where a mask is wrong, or press Enter where it is right. N leads on.";
+  if (activeRun() !== null) return "Go on clicking: what you say meanwhile is learnt afterwards.";
+  if (marked < 2) return "Click on the object on another frame, too. Then learning begins by itself.";
+  return "A click on every few frames is enough. Learning begins by itself.";
 }
 
 function showSaved() {

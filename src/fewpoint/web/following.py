@@ -1,0 +1,287 @@
+"""What happens by itself when something is said: masks at once, then learning in the background.
+
+Only while somebody watches a project: a script that clicks starts its runs itself.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from fewpoint.core.job import PlainPoints
+from fewpoint.core.project import Project
+from fewpoint.errors import FewpointError
+from fewpoint.io.projects import ENDED, RunRecord
+from fewpoint.web.events import Answered, LiveNews, Prepared
+from fewpoint.web.live import LiveProcess, Place
+from fewpoint.web.orders import LiveOrder, live_folder, result_folder
+from fewpoint.web.queueing import find_finished
+from fewpoint.web.said import count_shown_frames, find_spoken_of, is_news
+from fewpoint.web.sessions import Session
+
+PAUSE_S = 1.0  # without a word, before a refinement
+FIRST_PAUSE_S = 3.0  # before the first run
+FIRST_FRAMES = 2  # on which somebody must have shown an object by then
+IDLE_S = 120.0  # after the last who watched has left, before what answers at once is ended
+TICK_S = 0.2
+
+Step = Literal["run", "refine", "wait", "nothing"]
+
+
+class Runs(Protocol):
+    """Where runs are begun: web.queueing.RunQueue."""
+
+    def add(self, session: Session, refine: bool) -> object: ...
+
+
+class Process(Protocol):
+    """What answers at once: web.live.LiveProcess."""
+
+    def ask(self, order: LiveOrder) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(eq=False)
+class Followed:
+    """A project that somebody watches. said: its state when something was last said, at the time said_at, if learning
+    has not followed yet. left_at: when the last who watched was seen."""
+
+    session: Session
+    said: Project
+    said_at: float | None = None
+    left_at: float = 0.0
+    process: Process | None = None
+    number: int = 0
+
+
+class Following:
+    """All projects that are watched. Whoever holds several locks has taken this one's first, then the queue's, then the
+    session's."""
+
+    def __init__(self, on: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._on, self._clock = on, clock
+        self._runs: Runs | None = None
+        self._followed: dict[str, Followed] = {}
+        self._closed = False
+        self._changed = threading.Condition(threading.RLock())
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def start(self, runs: Runs) -> None:
+        self._runs = runs
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            for followed in self._followed.values():
+                _end(followed)
+            self._changed.notify_all()
+
+    def watch(self, session: Session) -> None:
+        """Somebody looks at a project: get ready to answer."""
+        with self._changed:
+            followed = self._followed.get(session.id)
+            if followed is None:
+                followed = self._followed[session.id] = Followed(session, session.project)
+                if self._on:
+                    session.change_live(on=True)
+            followed.left_at = self._clock()
+            if session.live.on:
+                self._prepare(followed)
+            self._changed.notify_all()
+
+    def turn(self, session: Session, on: bool) -> None:
+        """Let masks follow what is said about a project, or no longer."""
+        self.watch(session)
+        with self._changed:
+            followed = self._followed[session.id]
+            if session.live.on == on and session.live.state != "failed":
+                return
+            _end(followed)
+            followed.said_at = None
+            session.change_live(on=on, state="off", answered=frozenset(), due=False, message="")
+            if on:
+                self._prepare(followed)
+
+    def hear(self, session: Session) -> None:
+        """Something may have been said."""
+        with self._changed:
+            followed = self._followed.get(session.id)
+            if followed is None or not session.live.on:
+                return
+            project = session.project
+            if not is_news(project, followed.said) and not is_news(followed.said, project):
+                return
+            followed.said, followed.said_at = project, self._clock()
+            self._show_due(followed)
+            self._ask(followed, project)
+            self._changed.notify_all()
+
+    def follow_up(self, session: Session) -> None:
+        """A run has ended: answer from it, and learn what was said since."""
+        with self._changed:
+            followed = self._followed.get(session.id)
+            if followed is None or not session.live.on:
+                return
+            self._show_due(followed)
+            self._ask(followed, session.project)
+            self._changed.notify_all()
+
+    def rest(self, session: Session) -> None:
+        """A person has stopped a run: none begins by itself before something else is said."""
+        with self._changed:
+            followed = self._followed.get(session.id)
+            if followed is not None:
+                followed.said_at = None
+                self._show_due(followed)
+
+    def try_out(self, session: Session, project: Project) -> None:
+        """Answer as if the project were another one, which has not been said yet."""
+        with self._changed:
+            followed = self._followed.get(session.id)
+            if followed is not None and session.live.on:
+                session.change_live(tried=find_spoken_of(project, session.project))
+                self._ask(followed, project)
+
+    def look(self) -> None:
+        """Begin what is due, and end what nobody needs."""
+        with self._changed:
+            for followed in self._followed.values():
+                self._learn(followed)
+                self._end_if_idle(followed)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                busy = any(each.said_at is not None or each.process is not None for each in self._followed.values())
+                self._changed.wait(TICK_S if busy else None)
+            self.look()
+
+    def _learn(self, followed: Followed) -> None:
+        session = followed.session
+        if followed.said_at is None or self._runs is None or not session.broadcast.is_heard:
+            return
+        step = choose_step(session, self._clock() - followed.said_at)
+        if step == "wait":
+            return
+        followed.said_at = None
+        message = ""
+        if step != "nothing":
+            try:
+                self._runs.add(session, step == "refine")
+            except FewpointError as error:
+                message = " ".join(str(error).split())
+        session.change_live(due=False, message=message)
+
+    def _end_if_idle(self, followed: Followed) -> None:
+        now = self._clock()
+        if followed.session.broadcast.is_heard:
+            followed.left_at = now
+        elif followed.process is not None and now - followed.left_at > IDLE_S:
+            _end(followed)
+            followed.session.change_live(state="off", answered=frozenset())
+
+    def _prepare(self, followed: Followed) -> None:
+        """Start what answers, if it is not there, and have it answer to what has been said already."""
+        if followed.process is not None:
+            return
+        session = followed.session
+
+        def lost(reason: str) -> None:
+            session.change_live(state="failed", answered=frozenset(), message=reason)
+
+        place = Place(session.source.path, live_folder(session.runs_folder))
+        followed.process = LiveProcess(place, lambda news: take_news(session, news), lost)
+        session.change_live(state="starting", message="")
+        followed.said = session.project
+        self._ask(followed, session.project)
+
+    def _ask(self, followed: Followed, project: Project) -> None:
+        if followed.process is None or not project.clicked:
+            return
+        followed.number += 1
+        try:
+            order = make_order(followed.session, project, followed.number)
+        except FewpointError as error:
+            followed.session.change_live(message=" ".join(str(error).split()))
+            return
+        followed.process.ask(order)
+
+    def _show_due(self, followed: Followed) -> None:
+        session = followed.session
+        begun = followed.said_at is not None and choose_next(session) in ("run", "refine")
+        if begun != session.live.due:
+            session.change_live(due=begun)
+
+
+def choose_step(session: Session, quiet_s: float) -> Step:
+    """What to begin by itself now. quiet_s: seconds since the last word."""
+    with session.lock:
+        if any(record.state not in ENDED for record in session.log.runs.values()):
+            return "wait"
+        step = choose_next(session)
+    pause_s = {"run": FIRST_PAUSE_S, "refine": PAUSE_S}.get(step, 0.0)
+    return step if quiet_s >= pause_s else "wait"
+
+
+def choose_next(session: Session) -> Step:
+    """What to begin once no run goes on: nothing if the last one, whatever became of it, knows all that was said."""
+    with session.lock:
+        project, runs = session.project, session.log.runs
+        last = runs[max(runs)] if runs else None
+        finished = find_finished(session)
+        if not project.clicked or any(_knows(session, run) for run in (last, finished) if run is not None):
+            return "nothing"
+        if finished is not None:
+            return "refine"
+        return "run" if count_shown_frames(project) >= min(FIRST_FRAMES, project.shape[0]) else "nothing"
+
+
+def make_order(session: Session, project: Project, number: int) -> LiveOrder:
+    """What is asked for: masks of the objects about which something was said since the run whose masks are shown."""
+    with session.lock:
+        shown, finished = session.find_shown(), find_finished(session)
+        then = None if shown is None else session.project_at(shown.version)
+        spoken = find_spoken_of(project, then)
+        return LiveOrder(
+            number=number,
+            version=session.log.history.version,
+            run=None if finished is None else str(result_folder(session.runs_folder / str(finished.id))),
+            points=PlainPoints.of(project.to_points()),
+            words={each.name: project.words_of(each.name) for each in project.clicked},
+            objects={each.name: each.id for each in project.clicked if each.id in spoken},
+        )
+
+
+def take_news(session: Session, news: LiveNews) -> None:
+    """Tell those who watch a project what its process says."""
+    if isinstance(news, Prepared):
+        session.change_live(state="ready")
+    elif isinstance(news, Answered):
+        finished, answered = find_finished(session), frozenset(news.objects)
+        learnt = frozenset() if news.rough or finished is None else frozenset(finished.objects)
+        session.change_live(
+            state="ready",
+            number=news.number,
+            version=news.version,
+            answered=answered,
+            rough=answered - learnt,
+            seconds=news.seconds,
+            message=news.note,
+        )
+    else:
+        session.change_live(message=news.error)
+
+
+def _knows(session: Session, run: RunRecord) -> bool:
+    return not is_news(session.project, session.project_at(run.version))
+
+
+def _end(followed: Followed) -> None:
+    if followed.process is not None:
+        followed.process.close()
+        followed.process = None

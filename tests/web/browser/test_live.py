@@ -1,0 +1,253 @@
+"""Live mode: the mask follows what a person says, learning follows by itself, and nothing needs to be pressed."""
+
+import json
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewpoint.core.run_lengths import decode_mask
+from synthetic import save_frames
+from web.browser.annotate_discs import AREA
+
+DISCS = str(Path(__file__).with_name("annotate_discs.py"))
+FOLLOWED = "state.project.live.objects.includes(state.object)"
+LEARNT = "state.project.live.on && !state.project.live.objects.length && !state.project.live.due"
+
+
+@pytest.fixture
+def open_frames(tmp_path, phantom, tiny, serve, visit):
+    """A page with the phantom opened; masks at once are discs unless another program is asked for."""
+
+    def open_frames(*arguments: str, program: tuple[str, ...] = (DISCS,)):
+        root = tmp_path / "root"
+        save_frames(phantom.sequence.frames, root / "frames")
+        person = visit(serve(root, "frames", *tiny, *arguments, program=program))
+        person.expect("state.project !== null")
+        person.see_frame(0)
+        return person
+
+    return open_frames
+
+
+def click_on(person, phantom, *frames: int) -> None:
+    for frame, y, x in (row for row in phantom.points.coordinates.tolist() if row[0] in frames):
+        person.go_to(frame)
+        person.click(y, x)
+        person.expect(f"state.unsaved === 0 && state.project.objects[0].points.some((p) => p.frame === {frame})")
+
+
+def read_mask(person, frame: int) -> np.ndarray:
+    """The mask of the object as the server has it now."""
+    project = person.state("state.project.id")
+    address = f"{person.server.address}api/projects/{project}/masks/{frame}?object=object"
+    with urllib.request.urlopen(address) as answer:
+        message = json.load(answer)
+    return decode_mask(message["runs"], tuple(message["size"]))
+
+
+def count_coloured(person) -> int:
+    """How many pixels of the image are shown in the object's colour, an orange, while outlines are off."""
+    return person.page.evaluate(
+        """async () => {
+          const { fitView, pixelCentre } = await import("/static/view.js");
+          const { project } = (await import("/static/store.js")).get();
+          const canvas = document.getElementById("stage");
+          const bounds = canvas.getBoundingClientRect();
+          const ratio = canvas.width / bounds.width;
+          const view = fitView(project, bounds, 1);
+          const context = canvas.getContext("2d");
+          let count = 0;
+          for (let y = 0; y < project.height; y += 1) {
+            for (let x = 0; x < project.width; x += 1) {
+              const centre = pixelCentre(view, { y, x });
+              const at = [Math.round(centre.x * ratio), Math.round(centre.y * ratio), 1, 1];
+              const [red, , blue] = context.getImageData(...at).data;
+              if (red - blue > 40) count += 1;
+            }
+          }
+          return count;
+        }"""
+    )
+
+
+def test_masks_come_and_get_better_without_a_button(open_frames, phantom):
+    """With the masks at once that people get."""
+    person = open_frames(program=("-m", "fewpoint"))
+    page = person.page
+    person.expect("state.project.live.state === 'ready'")
+
+    # The first click gives a rough mask.
+    click_on(person, phantom, 0)
+    person.expect(f"{FOLLOWED} && state.project.live.rough.length === 1")
+    page.locator("#rough-badge").wait_for()
+    frame, y, x = phantom.points.coordinates[0].tolist()
+    assert read_mask(person, frame)[y, x]
+    page.wait_for_timeout(300)
+    person.shoot("rough")
+    assert person.state("state.project.runs.length") == 0
+
+    # With more, the first run begins by itself, and its masks take the place of the rough one.
+    click_on(person, phantom, 2, 4, 6)
+    person.expect("state.project.runs.length === 1")
+    page.locator("#progress").wait_for()
+    person.shoot("first-run")
+    page.locator("#runs .finished").wait_for()
+    person.expect(LEARNT)
+    assert page.locator("#rough-badge").is_hidden()
+    page.wait_for_timeout(300)
+    person.shoot("learnt")
+
+    # A further click changes the mask before anything is learnt of it, and a refinement follows.
+    person.click(44, 3, "Alt")
+    person.expect(f"{FOLLOWED} && !state.project.live.rough.length && state.project.runs.length === 1")
+    person.expect("state.project.runs.length === 2 && state.project.runs[1].refined_from === 1")
+    person.click(40, 6, "Alt")  # while it goes on, which it does to its end
+    page.locator("#runs .finished", has_text="Refined 2").wait_for()
+    page.locator("#runs .finished", has_text="Refined 3").wait_for()
+    person.expect(LEARNT)
+    page.wait_for_timeout(1500)
+    assert person.state("state.project.runs.map((run) => run.state)") == ["finished"] * 3
+    person.shoot("refined")
+
+
+def test_a_frame_that_is_right_is_outlined_by_one_key_and_one_that_is_not_by_the_brush(open_frames, phantom):
+    person = open_frames()
+    page = person.page
+    person.click(24, 24)
+    person.expect(FOLLOWED)
+    page.wait_for_timeout(300)
+    shown = read_mask(person, 0)
+    page.keyboard.press("Enter")
+    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
+    page.locator("#brushed-badge").wait_for()
+    assert np.array_equal(read_mask(person, 0), shown)
+
+    # It stays as it is when the masks of all other frames change.
+    person.go_to(3)
+    person.click(10, 40)
+    person.expect("state.unsaved === 0 && state.project.objects[0].points.length === 2")
+    person.expect("state.project.live.version === state.project.version")
+    assert np.array_equal(read_mask(person, 0), shown) and not np.array_equal(read_mask(person, 1), shown)
+
+    # The brush goes on from what is answered at once.
+    before = read_mask(person, 3)
+    page.keyboard.press("d")
+    page.locator("#brush-size").fill("2")
+    person.drag((44, 4), (44, 10))
+    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(3)")
+    after = read_mask(person, 3)
+    assert after[44, 4:11].all() and np.array_equal(after[:40], before[:40])
+    person.shoot("outlined")
+
+
+def test_the_brush_paints_before_anything_is_clicked_or_learnt(open_frames):
+    person = open_frames()
+    page = person.page
+    page.keyboard.press("Enter")
+    page.locator(".notice", has_text="There is no mask of it on this frame yet").wait_for()
+    page.keyboard.press("d")
+    page.locator("#brush-size").fill("3")
+    person.drag((20, 10), (20, 30))
+    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
+    painted = read_mask(person, 0)
+    assert painted[20, 10:31].all() and not painted[:15].any()
+    page.wait_for_timeout(300)
+    page.keyboard.press("o")
+    page.wait_for_timeout(200)
+    assert abs(count_coloured(person) - painted.sum()) <= 0.1 * painted.sum()
+
+
+def test_the_size_is_seen_while_it_is_dragged_and_said_when_it_is_let_go(open_frames, phantom):
+    person = open_frames()
+    page = person.page
+    person.click(24, 24)
+    person.expect(FOLLOWED)
+    page.keyboard.press("o")
+    page.wait_for_timeout(400)
+    before = count_coloured(person)
+    assert before == pytest.approx(AREA, rel=0.1)
+
+    dial = page.locator("#size").bounding_box()
+    middle = dial["y"] + dial["height"] / 2
+    page.mouse.move(dial["x"] + dial["width"] / 2, middle)
+    page.mouse.down()
+    page.mouse.move(dial["x"] + 0.9 * dial["width"], middle, steps=8)
+    person.expect("state.triedSize > 1.5 && state.project.live.version === state.project.version")
+    page.wait_for_timeout(600)
+    assert count_coloured(person) > 1.4 * before
+    assert person.state("state.project.objects[0].size") == 1  # nothing is said yet
+    person.shoot("dragged")
+    page.mouse.up()
+    person.expect("state.unsaved === 0 && state.project.objects[0].size > 1.5 && state.triedSize === null")
+    size = person.state("state.project.objects[0].size")
+    person.expect("state.project.live.version === state.project.version")
+    assert read_mask(person, 5).sum() == pytest.approx(AREA * size, rel=0.1)
+
+    # By a tenth with a key, of this frame only, and back.
+    page.get_by_label("This frame only").check()
+    page.locator("#stage").focus()
+    page.keyboard.press("<")
+    person.expect("state.unsaved === 0 && Math.abs(state.project.objects[0].sizes['0'] - 0.909) < 0.001")
+    person.expect("state.project.live.version === state.project.version")
+    assert read_mask(person, 0).sum() < read_mask(person, 5).sum()
+    page.get_by_role("button", name="Reset", exact=True).click()
+    person.expect("state.unsaved === 0 && !('0' in state.project.objects[0].sizes)")
+    page.get_by_label("This frame only").uncheck()
+    page.locator("#size-factor").fill("0.5")
+    page.locator("#size-factor").press("Enter")
+    person.expect("state.unsaved === 0 && state.project.objects[0].size === 0.5")
+    person.expect("state.project.live.version === state.project.version")
+    assert read_mask(person, 5).sum() == pytest.approx(AREA / 2, rel=0.15)
+
+
+def test_boxes_lie_on_the_frames_where_they_were_drawn_and_are_cleared_there_or_everywhere(open_frames):
+    person = open_frames("--no-live")
+    page = person.page
+    page.keyboard.press("b")
+    person.drag((10, 12), (29, 35))
+    person.go_to(3)
+    person.drag((5, 5), (14, 14))
+    person.drag((6, 6), (15, 15))  # in the place of the one before
+    person.expect("state.unsaved === 0 && state.project.objects[0].boxes.length === 2")
+    assert person.state("state.project.objects[0].boxes.map((box) => [box.frame, box.top])") == [[0, 10], [3, 6]]
+    person.shoot("box")
+    page.locator("#clear-box").click()
+    person.expect("state.unsaved === 0 && state.project.objects[0].boxes.length === 1")
+    person.drag((6, 6), (15, 15))
+    person.expect("state.unsaved === 0 && state.project.objects[0].boxes.length === 2")
+    page.locator("#clear-boxes").click()
+    person.expect("state.unsaved === 0 && state.project.objects[0].boxes.length === 0")
+
+
+def test_turned_off_nothing_begins_by_itself(open_frames, phantom):
+    person = open_frames()
+    page = person.page
+    person.expect("state.project.live.on")
+    page.keyboard.press("l")
+    person.expect("!state.project.live.on")
+    click_on(person, phantom, 0, 2, 4, 6)
+    page.wait_for_timeout(5000)
+    assert person.state("[state.project.runs.length, state.project.live.objects.length]") == [0, 0]
+    person.shoot("off")
+    page.keyboard.press("l")
+    person.expect(f"state.project.live.on && {FOLLOWED}")
+
+
+def test_the_export_waits_for_what_is_being_learnt(open_frames, phantom):
+    person = open_frames()
+    page = person.page
+    click_on(person, phantom, 0, 2, 4, 6)
+    page.locator("#runs .finished").wait_for()
+    person.expect(LEARNT)
+    person.click(44, 3, "Alt")
+    person.expect("state.project.runs.length === 2 && state.project.runs[1].state === 'running'")
+    page.keyboard.press("Control+s")
+    page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
+    page.get_by_label("PNG", exact=False).first.check()
+    person.shoot("export")
+    page.get_by_role("button", name="Write the masks").click()
+    page.get_by_role("link", name="Download", exact=True).wait_for()
+    assert "run-2-png" in page.locator("#exported code").inner_text()
+    assert person.state("state.project.runs.map((run) => run.state)") == ["finished", "finished"]

@@ -1,0 +1,295 @@
+"""What begins by itself, and what does not: with a clock that a test moves, and runs that end when it says so."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from fewpoint.core.actions import AddObject, AddPoint, Brush, RecolourObject, RenameObject, SetFraction, Undo
+from fewpoint.core.run_lengths import encode_mask
+from fewpoint.errors import InputError
+from fewpoint.io.projects import RunRecord
+from fewpoint.web import following as following_module
+from fewpoint.web.broadcast import Broadcast
+from fewpoint.web.events import Answered, Refused
+from fewpoint.web.following import FIRST_PAUSE_S, IDLE_S, PAUSE_S, Following, take_news
+from fewpoint.web.orders import result_folder
+from fewpoint.web.places import Root
+from fewpoint.web.results import find_present_mask, measure_uncertainty
+from fewpoint.web.said import find_spoken_frames
+from fewpoint.web.sessions import Session, Workspace
+
+FIRST, SECOND, THIRD = AddPoint("object", 0, 20, 20), AddPoint("object", 2, 21, 20), AddPoint("object", 4, 22, 20)
+
+
+class Watched(Broadcast):
+    """Somebody listens, unless they have left."""
+
+    left = False
+
+    @property
+    def is_heard(self) -> bool:
+        return not self.left
+
+
+class Orders:
+    """Stands for the process that answers."""
+
+    made: ClassVar[list["Orders"]] = []
+
+    def __init__(self, place, hear, lost) -> None:
+        self.hear, self.lost = hear, lost
+        self.asked, self.closed = [], False
+        self.made.append(self)
+
+    def ask(self, order) -> None:
+        self.asked.append(order)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Desk:
+    """A project that a person works on, second by second."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.now = session, 0.0
+        self.refusal: str | None = None
+        self.following = Following(True, lambda: self.now)
+        self.following._runs = self
+        session.broadcast = Watched()
+        self.following.watch(session)
+
+    @property
+    def process(self) -> Orders:
+        return Orders.made[-1]
+
+    @property
+    def runs(self) -> list[tuple[str, int | None]]:
+        """State and basis of each run."""
+        return [(record.state, record.refined_from) for record in self.session.log.runs.values()]
+
+    def add(self, session: Session, refine: bool) -> None:
+        """Begin a run, as the queue does."""
+        if self.refusal:
+            raise InputError(self.refusal)
+        number = len(session.log.runs) + 1
+        basis = number - 1 if refine else None
+        objects = tuple(each.id for each in session.project.clicked)
+        session.log.record_run(RunRecord(number, session.log.history.version, objects, "running", basis))
+
+    def end(self, state="finished") -> None:
+        """The run that goes on comes to its end."""
+        record = max(self.session.log.runs.values(), key=lambda record: record.id)
+        folder = result_folder(self.session.runs_folder / str(record.id))
+        folder.mkdir(parents=True)
+        if state == "finished":
+            (folder / "model.npz").touch()
+        self.session.log.record_run(replace(record, state=state, best=state == "finished"))
+        if state == "cancelled":
+            self.following.rest(self.session)
+        self.following.follow_up(self.session)
+
+    def say(self, *actions) -> None:
+        for action in actions:
+            self.session.do(action)
+            self.following.hear(self.session)
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self.following.look()
+
+    def learn_first(self) -> None:
+        self.say(FIRST, SECOND)
+        self.wait(FIRST_PAUSE_S)
+        self.end()
+
+
+@pytest.fixture
+def desk(root, monkeypatch) -> Iterator[Desk]:
+    monkeypatch.setattr(following_module, "LiveProcess", Orders)
+    monkeypatch.setattr(Orders, "made", [])
+    workspace = Workspace(Root.of(root), root.parent / "kept")
+    yield Desk(workspace.open_input(root / "frames"))
+    workspace.close()
+
+
+def test_the_first_run_begins_after_clicks_on_two_frames_and_three_seconds_without_another(desk):
+    desk.say(FIRST)
+    desk.wait(60)
+    assert desk.runs == [] and not desk.session.live.due
+    desk.say(AddPoint("object", 0, 30, 20))
+    desk.wait(60)
+    assert desk.runs == []
+    desk.say(SECOND)
+    assert desk.session.live.due
+    desk.wait(FIRST_PAUSE_S - 0.5)
+    desk.say(THIRD)
+    desk.wait(FIRST_PAUSE_S - 0.5)
+    assert desk.runs == []
+    desk.wait(0.5)
+    assert desk.runs == [("running", None)] and not desk.session.live.due
+
+
+def test_a_refinement_begins_a_second_after_the_last_word(desk):
+    desk.learn_first()
+    desk.wait(60)
+    assert desk.runs == [("finished", None)]
+    desk.say(THIRD)
+    desk.wait(PAUSE_S / 2)
+    assert len(desk.runs) == 1
+    desk.wait(PAUSE_S / 2)
+    assert desk.runs == [("finished", None), ("running", 1)]
+
+
+def test_what_is_said_during_a_run_is_learnt_after_it_and_stops_nothing(desk):
+    desk.say(FIRST, SECOND)
+    desk.wait(FIRST_PAUSE_S)
+    desk.say(THIRD)
+    desk.wait(60)
+    assert desk.runs == [("running", None)]
+    desk.end()
+    desk.wait(0)
+    assert desk.runs == [("finished", None), ("running", 1)]
+    desk.end()
+    desk.wait(60)
+    assert desk.runs == [("finished", None), ("finished", 1)]
+
+
+def test_nothing_begins_if_what_was_said_is_taken_back(desk):
+    desk.learn_first()
+    desk.say(THIRD, Undo())
+    desk.wait(60)
+    assert desk.runs == [("finished", None)]
+    desk.say(THIRD)
+    desk.wait(PAUSE_S)
+    desk.end()
+    desk.say(Undo())  # now it is news that it no longer holds
+    desk.wait(PAUSE_S)
+    assert desk.runs[-1] == ("running", 2)
+
+
+def test_names_and_colours_are_not_learnt_from_but_a_bound_is(desk):
+    desk.learn_first()
+    asked = len(desk.process.asked)
+    desk.say(RenameObject("object", "liver"), RecolourObject("liver", "#00ff00"))
+    desk.wait(60)
+    assert len(desk.runs) == 1 and len(desk.process.asked) == asked
+    desk.say(SetFraction(0.2))
+    desk.wait(PAUSE_S)
+    assert len(desk.runs) == 2
+
+
+def test_a_run_that_failed_or_was_stopped_is_not_begun_again_before_something_is_said(desk):
+    desk.say(FIRST, SECOND)
+    desk.wait(FIRST_PAUSE_S)
+    desk.say(THIRD)
+    desk.end("cancelled")
+    desk.wait(60)
+    assert desk.runs == [("cancelled", None)]
+    desk.say(AddPoint("object", 5, 1, 1))
+    desk.wait(FIRST_PAUSE_S)
+    desk.end("failed")
+    desk.wait(60)
+    assert desk.runs == [("cancelled", None), ("failed", None)]
+
+
+def test_a_run_that_cannot_begin_is_told_once(desk):
+    desk.learn_first()
+    desk.refusal = "b was called c"
+    desk.say(THIRD)
+    desk.wait(PAUSE_S)
+    desk.wait(60)
+    assert desk.session.live.message == "b was called c" and len(desk.runs) == 1
+
+
+def test_turned_off_nothing_is_asked_and_nothing_begins(desk):
+    desk.following.turn(desk.session, False)
+    desk.say(FIRST, SECOND)
+    desk.wait(60)
+    assert desk.runs == [] and desk.process.closed and desk.process.asked == []
+    assert desk.session.describe_live().state == "off"
+    desk.following.turn(desk.session, True)
+    assert len(desk.process.asked) == 1 and not desk.process.closed
+
+
+def test_without_anybody_who_watches_nothing_begins_and_the_process_ends(desk):
+    desk.session.broadcast.left = True
+    desk.say(FIRST, SECOND)
+    desk.wait(60)
+    assert desk.runs == []
+    desk.wait(IDLE_S)
+    assert desk.process.closed
+    desk.session.broadcast.left = False
+    desk.following.watch(desk.session)
+    desk.wait(0)
+    assert desk.runs == [("running", None)] and not desk.process.closed
+
+
+def test_every_word_is_asked_about_at_once_and_again_when_a_run_has_finished(desk):
+    desk.say(FIRST, SECOND)
+    assert [order.run for order in desk.process.asked] == [None, None]
+    desk.wait(FIRST_PAUSE_S)
+    desk.say(THIRD)
+    desk.end()
+    last = desk.process.asked[-1]
+    assert last.run == str(result_folder(desk.session.runs_folder / "1"))
+    assert len(last.points.rows) == 3 and last.number == len(desk.process.asked)
+
+
+def test_masks_are_asked_for_of_those_objects_only_about_which_something_was_said(desk):
+    desk.say(FIRST, SECOND, AddObject("other"), AddPoint("other", 1, 40, 5))
+    desk.wait(FIRST_PAUSE_S)
+    desk.end()
+    assert desk.process.asked[-1].objects == {}
+    desk.say(AddPoint("other", 3, 41, 5))
+    other = desk.session.project.find("other").id
+    assert desk.process.asked[-1].objects == {"other": other}
+    desk.process.hear(Answered(number=9, version=6, objects=[other], rough=False, seconds=0.1))
+    assert desk.session.describe_live().objects == ["other"]
+    desk.say(Undo())
+    assert desk.session.describe_live().objects == []
+
+
+def test_an_outlined_frame_is_a_word_and_is_shown_as_drawn_before_any_run(desk):
+    mask = np.zeros((48, 40), bool)
+    mask[3:9, 4:7] = True
+    desk.say(Brush("object", 3, encode_mask(mask)))
+    assert np.array_equal(find_present_mask(desk.session, desk.session.project.objects[0], 3), mask)
+    assert not find_present_mask(desk.session, desk.session.project.objects[0], 2).any()
+    desk.say(FIRST)
+    assert desk.process.asked[-1].words["object"].outlined == {3: encode_mask(mask)}
+    desk.wait(FIRST_PAUSE_S)
+    assert desk.runs == [("running", None)]
+
+
+def test_masks_of_an_object_that_the_last_run_did_not_have_are_rough(desk):
+    desk.learn_first()
+    desk.say(THIRD, AddObject("late"), AddPoint("late", 1, 40, 5))
+    number = desk.session.project.find("late").id
+    take_news(desk.session, Answered(number=1, version=5, objects=[0, number], rough=False, seconds=0.1))
+    shown = desk.session.describe_live()
+    assert (shown.objects, shown.rough) == (["object", "late"], ["late"])
+
+
+def test_an_order_that_was_refused_is_told_and_the_masks_before_it_stay(desk):
+    desk.say(FIRST)
+    take_news(desk.session, Answered(number=1, version=1, objects=[0], rough=True, seconds=0.1))
+    take_news(desk.session, Refused(number=2, error="too much"))
+    shown = desk.session.describe_live()
+    assert (shown.message, shown.objects, shown.number) == ("too much", ["object"], 1)
+
+
+def test_frames_with_a_word_since_the_run_are_not_worth_a_look(desk):
+    desk.learn_first()
+    folder = desk.session.runs_folder / "1" / "shown-0"
+    folder.mkdir()
+    (folder / "uncertainty.json").write_text('{"frames": [0.1, 0.2, 0.9, 0.3, 0.8, 0.4]}')
+    assert measure_uncertainty(desk.session, 1).next == 2
+    then = desk.session.project
+    desk.say(AddPoint("object", 2, 1, 1, positive=False), THIRD)
+    assert find_spoken_frames(desk.session.project, then) == {2, 4}
+    doubts = measure_uncertainty(desk.session, 1)
+    assert doubts.frames == [0.1, 0.2, 0, 0.3, 0, 0.4] and doubts.next == 5

@@ -1,0 +1,213 @@
+"""The process that answers at once: orders in, masks out, whatever is sent; and how the server keeps it."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewpoint.core import PointSet, Words
+from fewpoint.core.job import PlainPoints
+from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.web import live
+from fewpoint.web.events import Answered, Prepared, Refused
+from fewpoint.web.live import LiveProcess, Place
+from fewpoint.web.live_worker import Answerer, Mailbox, answer_all
+from fewpoint.web.orders import LiveOrder, shown_folder
+from fewpoint.web.shown import read_mask
+
+SIZE = (48, 40)
+POINTS = PointSet.from_rows([(0, 5, 6), (2, 20, 30)], objects=["a", "b"])
+
+
+class Squares:
+    """Stands for masks at once: each object is the pixels that were clicked, on every frame."""
+
+    def __init__(self) -> None:
+        self.rough = True
+        self.asked: list[PointSet] = []
+
+    def take(self, run: Path) -> None:
+        if run.name == "broken":
+            raise OSError("no such file")
+        self.rough = False
+
+    def answer(self, points: PointSet, words: dict[str, Words]) -> dict[str, np.ndarray]:
+        self.asked.append(points)
+        if words["a"].size == 13:
+            raise ZeroDivisionError("of all things")
+        masks = {name: np.zeros((6, *SIZE), bool) for name in points.object_names}
+        for (_, y, x), name in zip(points.coordinates.tolist(), points.objects, strict=True):
+            masks[name][:, y, x] = True
+        return masks
+
+
+def make_order(number: int = 1, run: str | None = None, size: float = 1.0, points: PointSet = POINTS) -> LiveOrder:
+    words = {"a": Words(size=size), "b": Words()}
+    return LiveOrder(number, 10 + number, run, PlainPoints.of(points), words, {"a": 0, "b": 7})
+
+
+def line_of(order: LiveOrder) -> str:
+    return json.dumps(order.as_table())
+
+
+@pytest.fixture
+def answerer(tmp_path) -> Answerer:
+    return Answerer(Squares(), tmp_path)
+
+
+def test_an_order_survives_the_way_to_the_process():
+    order = make_order(run="runs/1/result", size=1.5)
+    assert LiveOrder.from_table(json.loads(line_of(order))) == order
+
+
+def test_masks_of_the_objects_that_are_asked_for_are_left_for_the_page(answerer, tmp_path):
+    news = answerer.answer(line_of(make_order(3)))
+    assert isinstance(news, Answered)
+    assert (news.number, news.version, news.objects, news.rough) == (3, 13, [0, 7], True)
+    for number, place in ((0, (5, 6)), (7, (20, 30))):
+        mask = read_mask(shown_folder(tmp_path, number) / "masks.npy", 4, SIZE)
+        assert mask is not None and np.argwhere(mask).tolist() == [list(place)]
+
+
+def test_a_finished_run_is_taken_once_and_answers_are_no_longer_rough(answerer):
+    assert answerer.answer(line_of(make_order(1))).rough
+    assert not answerer.answer(line_of(make_order(2, run="1/result"))).rough
+
+
+def test_a_run_that_cannot_be_taken_leaves_answers_as_they_were_and_says_why(answerer):
+    news = answerer.answer(line_of(make_order(run="broken")))
+    assert isinstance(news, Answered) and news.rough and "no such file" in news.note
+    assert answerer.answer(line_of(make_order(run="broken"))).note == ""
+
+
+@pytest.mark.parametrize("line", ["", "rubbish", "[]", "{}", '{"number": 4}', "null", '{"number": "x", "job": {}}'])
+def test_rubbish_is_refused_in_one_line_and_the_next_order_is_answered(answerer, line):
+    news = answerer.answer(line)
+    assert isinstance(news, Refused) and news.error and "\n" not in news.error
+    assert isinstance(answerer.answer(line_of(make_order())), Answered)
+
+
+def test_an_answer_that_fails_is_one_line_with_its_cause(answerer, capsys):
+    news = answerer.answer(line_of(make_order(5, size=13)))
+    assert news == Refused(number=5, error="no mask at once: ZeroDivisionError: of all things")
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_of_several_orders_that_wait_only_the_last_is_answered(tmp_path):
+    mailbox, squares, said = Mailbox(), Squares(), []
+    mailbox.fill(line_of(make_order(number)) for number in (1, 2, 3))
+    answer_all(mailbox, Answerer(squares, tmp_path), said.append)
+    assert [news.number for news in said] == [3] and len(squares.asked) == 1
+
+
+def test_an_order_that_comes_during_an_answer_is_answered_next(tmp_path):
+    mailbox, said = Mailbox(), []
+
+    def say(news) -> None:
+        said.append(news.number)
+        if news.number == 1:
+            mailbox.fill(line_of(make_order(number)) for number in (2, 3))
+
+    threading.Timer(0.1, mailbox.fill, [[line_of(make_order(1))]]).start()
+    answer_all(mailbox, Answerer(Squares(), tmp_path), say)
+    assert said == [1, 3]
+
+
+@pytest.fixture
+def talk(root, tmp_path):
+    """The process itself, on the frames of a phantom."""
+    setting = json.dumps({"input": str(root / "frames"), "folder": str(tmp_path / "live")})
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(live.COMMAND, text=True, **pipes) as process:
+
+        def talk(line: str) -> dict:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        assert talk(setting)["kind"] == "prepared"
+        yield talk
+        process.stdin.close()
+        assert process.wait(timeout=30) == 0
+
+
+def test_the_process_answers_survives_rubbish_and_ends_with_the_server(talk, tmp_path):
+    frame, y, x = make_phantom(n_frames=6, size=SIZE).points.coordinates.tolist()[2]
+    points = PlainPoints.of(PointSet.from_rows([(frame, y, x)], objects=["a"]))
+    order = line_of(LiveOrder(1, 1, None, points, {"a": Words()}, {"a": 0}))
+    assert talk(order)["rough"]
+    assert talk("rubbish")["kind"] == "refused"
+    outside = PlainPoints.of(PointSet.from_rows([(99, 0, 0)], objects=["a"]))
+    talk(line_of(LiveOrder(2, 2, None, outside, {"a": Words()}, {"a": 0})))
+    assert talk(order)["kind"] == "answered"
+    mask = read_mask(shown_folder(tmp_path / "live", 0) / "masks.npy", frame, SIZE)
+    assert mask is not None and mask[y, x]
+
+
+def test_the_process_does_not_load_torch():
+    code = "import sys, fewpoint.web.live_worker; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Says that it is ready, dies of the first order that it ever gets, and answers those after.
+MORTAL = """
+import json, pathlib, sys
+folder = pathlib.Path(json.loads(sys.stdin.readline())["folder"]).parent
+starts = len(list(folder.glob("start-*")))
+(folder / f"start-{starts}").touch()
+print('{"kind": "prepared", "seconds": 0}', flush=True)
+for line in sys.stdin:
+    if starts < int(sys.argv[1]):
+        sys.exit("it was too much")
+    number = json.loads(line)["number"]
+    print(json.dumps({"kind": "answered", "number": number, "version": 0, "objects": [], "rough": True, "seconds": 0}))
+    sys.stdout.flush()
+"""
+
+
+class Kept:
+    """What a server hears of a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.news, self.reasons = [], []
+        self.process = LiveProcess(Place("frames", folder / "live"), self.news.append, self.reasons.append)
+
+    def wait(self, holds) -> None:
+        for _ in range(400):
+            if holds():
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"waited in vain: {self.news} {self.reasons}")
+
+
+def test_a_process_that_dies_is_started_again_and_given_the_last_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "COMMAND", (sys.executable, "-c", MORTAL, "1"))
+    kept = Kept(tmp_path)
+    kept.process.ask(make_order(1))
+    kept.wait(lambda: any(isinstance(news, Answered) for news in kept.news))
+    kept.process.close()
+    assert [type(news) for news in kept.news] == [Prepared, Prepared, Answered]
+    assert kept.reasons == []
+
+
+def test_a_process_that_dies_of_the_same_order_again_is_given_up_with_a_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "COMMAND", (sys.executable, "-c", MORTAL, "9"))
+    kept = Kept(tmp_path)
+    kept.process.ask(make_order(1))
+    kept.wait(lambda: kept.reasons)
+    assert kept.reasons == ["what answers at once ended early: it was too much"]
+    assert len(list(tmp_path.glob("start-*"))) == 2
+
+
+def test_a_closed_process_ends_and_is_not_missed(tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "COMMAND", (sys.executable, "-c", MORTAL, "0"))
+    kept = Kept(tmp_path)
+    kept.wait(lambda: kept.news)
+    kept.process.close()
+    time.sleep(0.3)
+    assert kept.reasons == [] and len(list(tmp_path.glob("start-*"))) == 1

@@ -32,11 +32,22 @@ def make_disc(radius, size=64):
     return np.hypot(y, x) < radius
 
 
-def test_blurred_frames_come_before_sharp_ones_small_and_large_alike():
+def test_blurred_frames_are_more_uncertain_than_sharp_ones_small_and_large_alike():
     masks = np.stack([make_disc(10), make_disc(25), make_disc(10), make_disc(25)])
     softness = np.array([0.4, 0.3, 0.2, 0.1])[:, None, None]
     ranked = rank_frames(build(np.where(masks, 1 - softness, 0), masks, masks.mean(axis=(1, 2))))
-    assert [entry.frame for entry in ranked] == [0, 1, 2, 3]
+    assert [entry.frame for entry in sorted(ranked, key=lambda entry: -entry.uncertainty)] == [0, 1, 2, 3]
+
+
+def test_a_look_is_worth_most_where_most_pixels_may_be_wrong():
+    masks = np.stack([make_disc(10), make_disc(25), make_disc(10)])
+    softness = np.array([0.4, 0.3, 0.2])[:, None, None]
+    ranked = rank_frames(build(np.where(masks, 1 - softness, 0), masks, masks.mean(axis=(1, 2))))
+    small, large = (float(make_disc(radius).sum()) for radius in (10, 25))
+    # sqrt(area x doubtful pixels), and all doubt lies inside the discs.
+    worth = [np.sqrt(small * 0.4 * small), np.sqrt(large * 0.3 * large), np.sqrt(small * 0.2 * small)]
+    assert [entry.frame for entry in ranked] == [1, 0, 2]
+    assert [entry.worth for entry in ranked] == pytest.approx(np.array([worth[1], worth[0], worth[2]]) / worth[1], 0.01)
 
 
 def test_a_mask_far_from_its_prior_comes_first():

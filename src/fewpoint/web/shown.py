@@ -2,7 +2,7 @@
 
 masks.npy           (T, H, W / 8) uint8, one bit per pixel
 probabilities.npy   (T, H, W) uint8, 255 where the object is certain
-uncertainty.json    how doubtful each frame is
+uncertainty.json    how much a look at each frame is worth
 preview.npy         the masks as they are in the middle of training, like masks.npy
 """
 
@@ -29,7 +29,7 @@ def write_shown(result: Result, folder: Path) -> None:
     shades = (np.round(frame.astype(np.float32) * 255) for frame in walk(result.probabilities.values))
     values = gather_frames(shades, result.masks.shape, np.uint8)
     write_atomically(folder / PROBABILITIES, lambda file: save_array(values, file))
-    doubts = {entry.frame: entry.uncertainty for entry in rank_frames(result)}
+    doubts = {entry.frame: entry.worth for entry in rank_frames(result)}
     write_json(folder / UNCERTAINTY, {"frames": [doubts[frame] for frame in range(len(result.masks))]})
     _write_masks(walk(result.masks), folder / MASKS)
 

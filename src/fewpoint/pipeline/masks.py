@@ -14,6 +14,7 @@ from scipy.special import expit, logit
 from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap, Words
 from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import gather_frames, make_frames, walk
+from fewpoint.pipeline.cleaning import clean_labels
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
@@ -238,7 +239,8 @@ def choose_labels(
     smoothers: even out the probabilities first and heed words; without tracking, masks are then cut pixel by pixel.
     levels: of each object, see settle. Clicked superpixels always belong to the mask, and those under a negative never:
     a person saw what is there. One that holds both belongs to it. Outlined frames are exactly as drawn. Of the objects
-    whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first.
+    whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first. Masks cut pixel by pixel
+    are left without specks and pinholes.
     """
     levels = (None,) * len(tasks) if levels is None else levels
     given = zip(tasks.values(), probabilities, smoothers, levels, strict=True)
@@ -247,6 +249,9 @@ def choose_labels(
     for place, of_frame in zip(walk(labels), zip(*(each.frames for each in made), strict=True), strict=True):
         place[:], tied = share_pixels(of_frame)
         ties += tied
+    for number, task in enumerate(tasks.values(), start=1):
+        if task.plan.diffusion is not None:
+            clean_labels(labels, number, task.points, task.own_words)
     return Chosen(labels, ties, tuple(each.level for each in made), tuple(each.probabilities for each in made))
 
 

@@ -41,9 +41,8 @@ def rank_frames(segmentation: Result) -> tuple[FrameUncertainty, ...]:
     All areas are relative to the object, so that small objects count as much as large ones, down to a tenth of the
     mean mask: below it, single pixels would decide where the object is absent. If the prior is NaN, D = 0.
 
-    What a look is worth is how many pixels may be put right: W = sqrt(|M| sum min(p, 1 - p)), divided by its largest.
-    On the development sequences the frame where it is largest is among the worst fifth in two of three, that of the
-    largest uncertainty in one of three (see benchmarks/README.md).
+    What a look is worth is about how many pixels may be put right: W = sqrt(|M| sum min(p, 1 - p)), divided by its
+    largest. `fewpoint bench` counts how often the frame suggested is among the worst fifth.
     """
     masks, areas = segmentation.masks, segmentation.areas
     smallest = max(1.0, SMALLEST_SHARE_OF_MEAN * areas.mean())

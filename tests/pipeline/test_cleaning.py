@@ -1,0 +1,78 @@
+"""Specks go, pinholes are filled, and nothing that a person said is touched."""
+
+import numpy as np
+import pytest
+
+from fewpoint.core import PointSet, Words
+from fewpoint.pipeline.cleaning import clean_labels
+
+OBJECT = PointSet.from_rows([(1, 12, 12)])
+
+
+@pytest.fixture
+def labels() -> np.ndarray:
+    """Three frames of 32 x 32 with a square of 16 x 16, which has 256 pixels."""
+    values = np.zeros((3, 32, 32), np.uint8)
+    values[:, 4:20, 4:20] = 1
+    return values
+
+
+def clean(labels: np.ndarray, points: PointSet = OBJECT, words: Words = Words()) -> np.ndarray:
+    cleaned = labels.copy()
+    clean_labels(cleaned, 1, points, words)
+    return cleaned
+
+
+def test_a_plain_mask_stays_as_it_is(labels):
+    np.testing.assert_array_equal(clean(labels), labels)
+
+
+def test_a_small_piece_on_one_frame_alone_is_taken_off(labels):
+    speckled = labels.copy()
+    speckled[1, 28:30, 28:30] = 1
+    np.testing.assert_array_equal(clean(speckled), labels)
+
+
+@pytest.mark.parametrize("frames", [(0, 1), (1, 2)])
+def test_a_small_piece_that_stays_for_two_frames_is_kept(labels, frames):
+    labels[list(frames), 28:30, 28:30] = 1
+    np.testing.assert_array_equal(clean(labels), labels)
+
+
+def test_a_small_piece_with_a_point_and_a_large_one_without_are_kept(labels):
+    labels[1, 28, 28] = 1
+    labels[2, 24:30, 24:30] = 1
+    points = PointSet.from_rows([(1, 12, 12), (1, 28, 28)])
+    np.testing.assert_array_equal(clean(labels, points), labels)
+
+
+def test_a_pinhole_is_filled_and_a_large_hole_is_not(labels):
+    pierced = labels.copy()
+    pierced[0, 10:12, 10:12] = 0  # 4 of 252 pixels
+    pierced[2, 8:14, 8:14] = 0
+    expected = labels.copy()
+    expected[2, 8:14, 8:14] = 0
+    np.testing.assert_array_equal(clean(pierced), expected)
+
+
+def test_a_notch_at_the_edge_is_no_pinhole(labels):
+    labels[0, 4, 10] = 0
+    np.testing.assert_array_equal(clean(labels), labels)
+
+
+def test_a_hole_with_a_negative_or_another_object_stays(labels):
+    labels[0, 10, 10] = 0
+    labels[1, 10, 10] = 2
+    negative = PointSet.from_rows([(1, 12, 12)], negatives=[(0, 10, 10)])
+    np.testing.assert_array_equal(clean(labels, negative), labels)
+
+
+def test_an_outlined_frame_stays_as_drawn(labels):
+    labels[1, 28, 28], labels[1, 10, 10] = 1, 0
+    drawn = Words.of({1: labels[1] == 1})
+    np.testing.assert_array_equal(clean(labels, words=drawn), labels)
+
+
+def test_other_objects_are_left_alone(labels):
+    labels[1, 28, 28] = 2
+    np.testing.assert_array_equal(clean(labels), labels)

@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import BinaryIO
 
 import numpy as np
@@ -30,7 +29,7 @@ from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, doubt_size, find_touched, keep_untouched
+from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, find_touched, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
@@ -222,11 +221,8 @@ def _prepare(tasks: Tasks, superpixels: SuperpixelMap, device: torch.device) -> 
     smoothers = build_smoothers(tasks, superpixels, carried) if evens_out or refines else (None,) * len(tasks)
     prepared = {}
     for (name, task), own, smoother, moved in zip(tasks.items(), samples, smoothers, carried, strict=True):
-        clues = Clues(task.points, moved)
-        if smoother is not None and evens_out:
-            find_level = partial(smoother.find_level, doubt=doubt_size(task))
-            clues = replace(clues, even_out=smoother.even_out, find_level=find_level)
-        prepared[name] = ObjectInputs(task, own, clues, smoother)
+        even_out = smoother.even_out if smoother is not None and evens_out else None
+        prepared[name] = ObjectInputs(task, own, Clues(task.points, moved, even_out=even_out), smoother)
     return prepared
 
 

@@ -29,7 +29,7 @@ from fewpoint.superpixels.regions import (
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, SizeDoubt, find_level, shift_to_factor
+from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, find_level, shift_to_factor
 from fewpoint.tracking.paths import track
 
 Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
@@ -94,12 +94,6 @@ class Smoother:
         """(total,) probabilities for the last masks."""
         return self._diffuse(means, self.settings.last_pull)
 
-    def find_level(self, pooled: np.ndarray, doubt: SizeDoubt) -> float:
-        """The level of (T, regions) scores at which the object ends according to the image."""
-        near = self.surroundings
-        real = np.arange(pooled.shape[1]) < near.superpixels.counts[:, np.newaxis]
-        return find_level(near.links, pooled[real], near.areas, doubt)
-
     def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(T, regions) values with the work done on those of regions that there are, (total,)."""
         real = np.arange(pooled.shape[1]) < self.surroundings.superpixels.counts[:, np.newaxis]
@@ -139,17 +133,12 @@ def settle(task: Task, means: np.ndarray, smoother: Smoother, level: float | Non
     raw = _logits(means)
     if level is None:
         evened = _logits(smoother.even_out_last(means))
-        level = find_level(near.links, evened, near.areas, doubt_size(task))
+        level = find_level(near.links, evened, near.areas, GIVEN if task.settled_bound.trusted else ESTIMATED)
     scores = raw - level
     scores -= _levels_of_outlines(scores, words, near)[near.frames]
     scores += _heed_places(task, scores, near)
     scores = _logits(smoother.even_out_last(expit(scores)))
     return Settled(scores + _heed_sizes(scores, words, near), level)
-
-
-def doubt_size(task: Task) -> SizeDoubt:
-    """How far the size that networks suggest may be off, given what they were told."""
-    return GIVEN if task.settled_bound.trusted else ESTIMATED
 
 
 def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:

@@ -88,7 +88,7 @@ def test_each_object_is_segmented_with_its_own_points_and_bound():
 
 
 def test_plain_words_hold_whatever_the_method_finds():
-    """Every pixel is claimed by both; an outline says what is the first object on frame 1, a box the other on frame 2."""
+    """Every pixel is claimed by both; an outline settles the first object on frame 1, a box the other on frame 2."""
     drawn = np.zeros((48, 48), bool)
     drawn[tuple(PHANTOM.points.of_object("object 1").coordinates[1, 1:])] = True
     y, x = PHANTOM.points.of_object("object 2").coordinates[2, 1:].tolist()

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import ndimage
 
 from fewpoint.core.points import PointSet
 from fewpoint.core.words import Words
+from fewpoint.learning.components import label_components
 
 SPECK = 0.03  # of a frame's mask: a smaller piece that touches the mask of neither neighbouring frame is a speck
 PINHOLE = 0.02  # of a frame's mask: a smaller hole is filled
@@ -46,7 +46,7 @@ def _find_specks(mask: np.ndarray, neighbours: np.ndarray, places: np.ndarray) -
     >>> np.argwhere(_find_specks(mask, np.zeros((8, 8), bool), np.empty((0, 2), int))).tolist()
     [[7, 7]]
     """
-    pieces, count = ndimage.label(mask)
+    pieces, count = label_components(mask)
     if count < 2:
         return np.zeros_like(mask)
     areas = np.bincount(pieces.ravel(), minlength=count + 1)
@@ -61,7 +61,7 @@ def _find_pinholes(mask: np.ndarray, free: np.ndarray, negatives: np.ndarray) ->
     """(H, W) bool, the small holes of a mask that are free and hold none of the (N, 2) negatives."""
     rows, columns = (np.flatnonzero(mask.any(axis)) for axis in (1, 0))
     box = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    holes, count = ndimage.label(~mask[box])
+    holes, count = label_components(~mask[box])
     areas = np.bincount(holes.ravel(), minlength=count + 1)
     filled = areas <= PINHOLE * mask.sum()
     for edge in (holes[0], holes[-1], holes[:, 0], holes[:, -1]):

@@ -12,7 +12,7 @@ from fewpoint.core.labels import describe_ties, share_pixels
 from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json
-from fewpoint.io.formats import FILES, FILM_FILE, Outputs
+from fewpoint.io.formats import FILM_FILE, Outputs
 from fewpoint.io.images import hash_sequence, read_sequence
 from fewpoint.io.runs import MANIFEST_FILE, load_result
 from fewpoint.io.video import write_video

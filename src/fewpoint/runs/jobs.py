@@ -14,10 +14,10 @@ from fewpoint.io.jobs import settle_job
 from fewpoint.io.points import read_points
 from fewpoint.io.runs import RunFolder, RunIdentity
 from fewpoint.methods.registry import is_own
-from fewpoint.pipeline.model import load_model
-from fewpoint.runs.previous import load_previous
 from fewpoint.methods.resolve import depends_on_device, resolve_settings
+from fewpoint.pipeline.model import load_model
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.previous import load_previous
 from fewpoint.runs.words import read_words
 
 if TYPE_CHECKING:

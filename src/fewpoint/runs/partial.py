@@ -16,13 +16,13 @@ from fewpoint.core import (
 )
 from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.core.progress import Event
+from fewpoint.core.settings import as_table
 from fewpoint.io.atomic import write_json
 from fewpoint.io.runs import RunFolder, write_result, write_told
-from fewpoint.core.settings import as_table
-from fewpoint.runs.exports import join_objects
 from fewpoint.pipeline.group import guess_bound
-from fewpoint.runs.summary import SUMMARY_FILE, label_names, summarise
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.exports import join_objects
+from fewpoint.runs.summary import SUMMARY_FILE, label_names, summarise
 from fewpoint.runs.words import obey_words
 from fewpoint.superpixels.regions import regions_at_negatives, regions_at_points
 
@@ -88,7 +88,9 @@ class LastLook:
         task = _with_previous_bounds(task)
         wholes = {name: task.of_object(name) for name in task.object_names}
         found = tuple(
-            obey_words(self.objects[name].to_object(whole) if name in self.objects else _find_nothing(whole), task, name)
+            obey_words(
+                self.objects[name].to_object(whole) if name in self.objects else _find_nothing(whole), task, name
+            )
             for name, whole in wholes.items()
         )
         labels = label_names(task.object_names)

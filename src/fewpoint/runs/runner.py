@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from fewpoint.methods.competitors.registry import build_competitor
 from fewpoint.core import AreaBound, ImageSequence, Listener, Message, ObjectResult, PointSet, Result, Words, ignore
 from fewpoint.core.labels import describe_ties
 from fewpoint.core.saying import EVERY, settle_words
@@ -16,6 +15,7 @@ from fewpoint.io.atomic import write_atomically, write_json
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result, write_told
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
+from fewpoint.methods.competitors.registry import build_competitor
 from fewpoint.methods.registry import OwnSettings, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.group import GroupOutcome, run_group
@@ -45,8 +45,8 @@ def segment(
 ) -> Result:
     """Masks of the clicked object on every frame, or of several objects if the points name several.
 
-    points: None if outlined frames say where the objects are. bound: largest share of a frame that the object covers, a generous guess; estimated if it is None. With several
-    objects it applies to each, or to some by name.
+    points: None if outlined frames say where the objects are. bound: largest share of a frame that the object covers,
+    a generous guess; estimated if it is None. With several objects it applies to each, or to some by name.
     words: what else is known, such as outlined frames; of several objects by name.
     settings: a preset's name, DefaultSettings or PaperSettings. Computes on a GPU if there is one; see run_task for
     more control.
@@ -249,4 +249,3 @@ def _describe_groups(task: Task, folder: RunFolder, groups: list[GroupOutcome]) 
 def _describe_device(task: Task) -> str:
     """Methods without settings learn nothing and use the CPU only."""
     return "cpu" if task.settings is None else describe_device(choose_device(task.device))
-

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from fewpoint.core import AreaBound, ImageSequence, Listener, PointSet, Result, ignore
 from fewpoint.methods.registry import OwnSettings
-from fewpoint.runs.runner import run_task
 from fewpoint.pipeline.task import Task
+from fewpoint.runs.runner import run_task
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from fewpoint import __version__
 from fewpoint.core import ObjectLabel, PointSet, Result, label_objects
 from fewpoint.core.result import UNNAMED
 from fewpoint.io.atomic import write_atomically, write_text
-from fewpoint.core.settings import as_table
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.task import Task
 from fewpoint.report.figures import StoppingRule

@@ -28,7 +28,9 @@ def read_words(
     for name, box in _bound_boxes(job.bounds, names):
         if not _is_outside(points, name, box):
             words[name] = add_words(words[name], boxes=(box,))
-    outlines = read_outlines(((name, file) for name, given in added.items() for file in given.outlined), names, sequence)
+    outlines = read_outlines(
+        ((name, file) for name, given in added.items() for file in given.outlined), names, sequence
+    )
     words = add_given(words, added, outlines)
     return agree(points, words, len(sequence), sequence.size)
 
@@ -65,6 +67,4 @@ def _is_outside(points: PointSet | None, name: str, box: Box) -> bool:
     if points is None:
         return False
     clicked = zip(points.coordinates.tolist(), points.objects or (EVERY,) * len(points), strict=True)
-    return any(
-        frame == box.frame and own == name and not lies_in(box, y, x) for (frame, y, x), own in clicked
-    )
+    return any(frame == box.frame and own == name and not lies_in(box, y, x) for (frame, y, x), own in clicked)

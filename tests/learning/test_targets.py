@@ -302,23 +302,6 @@ def test_targets_are_zero_and_weigh_in_full_where_a_person_said_that_the_object_
     assert (targets.probability[0, 4:8, 4:8] == 1).all()
 
 
-def test_what_a_correction_says_is_what_targets_are_made_of(samples):
-    points = PointSet.from_rows([(0, 5, 6)])
-    given = samples(2, points)
-    told = []
-
-    def correct(pooled: np.ndarray) -> np.ndarray:
-        told.append(pooled)
-        return np.where(np.arange(16) == 10, 0.99, pooled).astype(pooled.dtype)
-
-    doubtful = torch.full((2, 16, 16), 0.05)
-    weights = weigh(doubt=1.0)
-    targets = make_targets(doubtful, given, Clues(points, points, correct=correct), AreaBound(0.5), weights)
-    assert told[0] == pytest.approx(0.05)
-    assert (targets.probability[:, 8:12, 8:12] > 0.5).all()
-    assert (targets.probability[:, 12:, 12:] < 0.5).all()
-
-
 def test_what_covers_more_than_its_targets_is_lowered_to_their_size(samples):
     learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
     aimed_at = torch.sigmoid(scores_of({5: 0.9, 2: 0.9}))

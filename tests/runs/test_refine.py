@@ -101,7 +101,7 @@ def scene() -> Scene:
 def fresh(scene) -> Iterator[tuple[Result, PreviousRun, int]]:
     """A run with clicks on the bright half only: its result, what it keeps, and its steps."""
     counter = Counter()
-    task = Task(scene.sequence, PointSet.from_rows(CLICKS), AreaBound(0.12), SMALL, device="cpu")
+    task = Task(scene.sequence, PointSet.from_rows(CLICKS), AreaBound(0.2), SMALL, device="cpu")
     result, previous = run_and_keep(task, listener=counter)
     return result, previous, counter.steps
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import AreaBound, PointSet
+from fewpoint.core import AreaBound, PointSet, Words
 from fewpoint.errors import SettingsError
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.settings import RoundSettings
@@ -27,11 +27,13 @@ from fewpoint.learning.targets import (
     hangs_together,
     make_targets,
     nearness_prior,
+    obey_labels,
     share_out,
     shift_to_share,
     spread,
     stand_in,
 )
+from learning.conftest import outline
 
 
 def weigh(**given: float) -> ClueWeights:
@@ -477,3 +479,17 @@ def test_targets_of_one_object_are_shared_with_nobody():
     alone = Targets(torch.rand(2, 4, 4, generator=torch.Generator().manual_seed(0)), torch.ones(2, 4, 4))
     (shared,) = share_out([alone])
     assert torch.equal(shared.probability, alone.probability)
+
+
+def test_targets_obey_every_label_and_are_exactly_as_drawn_on_outlined_frames(samples):
+    points = PointSet.from_rows([(0, 5, 6), (1, 5, 6)], absent=[2], negatives=[(0, 9, 1)])
+    given = samples(4, points, Words.of({3: outline(9, 10)}))
+    targets = obey_labels(torch.full((4, 16, 16), 0.6), given)
+    probability = pool_regions_of(targets.probability, given)
+    assert (probability[0, 5], probability[0, 8], probability[1, 8]) == (1, 0, pytest.approx(0.6))
+    assert not probability[2].any()
+    np.testing.assert_array_equal(targets.probability[3].numpy(), outline(9, 10))
+    # What a person said counts fully, what is decided by little only a little.
+    weight = pool_regions_of(targets.weight, given)
+    assert (weight[0, 8], weight[3, 0], weight[3, 9]) == (pytest.approx(1.1),) * 3
+    assert weight[1, 8] == pytest.approx(0.2 + 0.1)

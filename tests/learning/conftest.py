@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core import NOTHING_SAID, AreaBound, ImageSequence, PointSet, SuperpixelMap, Words
 from fewpoint.learning.estimators import FilteredPriors
 from fewpoint.learning.objectives import PointObjective
 from fewpoint.learning.phases import Course, Learning, Schedule
@@ -47,16 +47,24 @@ def click(frames: list[int], absent: tuple[int, ...] = ()) -> PointSet:
     return PointSet.from_rows([(frame, 5, 6) for frame in frames], absent)
 
 
-def build_all_samples(n_frames: int, points: Sequence[PointSet]) -> tuple[SampleSet, ...]:
+def build_all_samples(
+    n_frames: int, points: Sequence[PointSet], words: Sequence[Words] | None = None
+) -> tuple[SampleSet, ...]:
     """The samples of each object, which share frames and superpixels."""
     size = WorkingSize.fit((16, 16), 16, 2)
-    return build_samples(make_sequence(n_frames), make_blocks(n_frames), points, size, torch.device("cpu"))
+    sequence, superpixels = make_sequence(n_frames), make_blocks(n_frames)
+    return build_samples(sequence, superpixels, points, size, torch.device("cpu"), words=words)
 
 
-def make_samples(n_frames: int = 4, points: PointSet | None = None) -> SampleSet:
+def make_samples(n_frames: int = 4, points: PointSet | None = None, words: Words = NOTHING_SAID) -> SampleSet:
     points = click(list(range(n_frames))) if points is None else points
-    (alone,) = build_all_samples(n_frames, [points])
+    (alone,) = build_all_samples(n_frames, [points], [words])
     return alone
+
+
+def outline(*blocks: int) -> np.ndarray:
+    """(16, 16) bool, all pixels of some blocks."""
+    return np.isin(make_blocks(1).labels[0], blocks)
 
 
 def make_trainer(*objects: SampleSet, seed: int = 0, training: TrainingSettings = TRAINING) -> Trainer:
@@ -74,7 +82,7 @@ def only(learning: Learning) -> Course:
 
 @pytest.fixture
 def samples() -> Callable[..., SampleSet]:
-    """A function: (n_frames, points) to samples."""
+    """A function: (n_frames, points, words) to samples."""
     return make_samples
 
 

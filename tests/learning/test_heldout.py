@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fewpoint.core import PointSet
+from fewpoint.core import PointSet, Words
 from fewpoint.learning.heldout import (
     CENTRED,
     FEWEST_CLICKED,
@@ -15,6 +15,7 @@ from fewpoint.learning.heldout import (
     held_out,
     hold_out,
 )
+from learning.conftest import outline
 
 ALL = np.ones(12, bool)
 
@@ -148,3 +149,16 @@ def test_clicks_that_are_held_out_become_unlabelled_and_negatives_stay(samples):
     without = hold_out(samples(2, points), np.array([True, False]))
     assert without.unlabelled[0].nonzero().flatten().tolist() == [each for each in range(16) if each != 8]
     assert without.negative.nonzero().tolist() == [[0, 8]]
+
+
+def test_outlined_frames_are_never_held_out_and_stay_as_they_are(samples):
+    outlined = (0, 5, 20)
+    given = samples(24, None, Words.of({frame: outline(5, 6) for frame in outlined}))
+    for number in range(GROUPS):
+        frames = held_out(given, number)
+        assert frames.any() and not frames[list(outlined)].any()
+        kept = hold_out(given, frames)
+        for name in ("positive", "unlabelled"):
+            np.testing.assert_array_equal(getattr(kept, name)[list(outlined)], getattr(given, name)[list(outlined)])
+        assert not kept.positive[np.flatnonzero(frames)].any()
+        assert (kept.unlabelled[np.flatnonzero(frames)] == 1).all()

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core import Box, ImageSequence, PointSet, SuperpixelMap, Words
+from fewpoint.learning.risk import pu_risk
 from fewpoint.learning.samples import SampleSet, build_samples
+from fewpoint.learning.settings import RiskSettings
 from fewpoint.learning.working import WorkingSize
-from learning.conftest import build_all_samples
+from learning.conftest import build_all_samples, outline
 
 
 def random_superpixels(n_frames: int, size: tuple[int, int], seed: int = 0) -> SuperpixelMap:
@@ -217,3 +219,45 @@ def test_of_several_objects_too_a_negative_hides_no_clicked_superpixel():
     assert first.positive.tolist() == [[0, 1, 0, 0]]
     assert second.positive.tolist() == [[0, 0, 0, 1]]
     assert second.negative is None
+
+
+def test_all_samples_of_an_outlined_frame_are_unlabelled_and_those_inside_positive_too(samples):
+    points = PointSet.from_rows([(0, 5, 6), (1, 5, 6)], negatives=[(1, 9, 1), (2, 9, 1)])
+    given = samples(3, points, Words.of({1: outline(5, 6, 10)}))
+    assert given.positive.nonzero().tolist() == [[0, 5], [1, 5], [1, 6], [1, 10]]
+    assert given.unlabelled.sum(1).tolist() == [15, 16, 15]
+    assert given.negative.nonzero().tolist() == [[2, 8]]  # on the outlined frame the outline says it all
+    assert given.known[1] == 3 / 16 and np.isnan(given.known[[0, 2]]).all()
+    assert given.drawn.shape == (3, 16, 16)
+    np.testing.assert_array_equal(given.drawn[1].numpy(), outline(5, 6, 10))
+    assert given.drawn[[0, 2]].sum() == 0
+    plain = samples(3)
+    assert (plain.drawn, plain.known) == (None, None)
+
+
+def test_the_pu_risk_of_an_outlined_frame_with_its_known_prior_is_that_of_its_labels(samples):
+    given = samples(1, None, Words.of({0: outline(5, 6)}))
+    logits = torch.linspace(-3, 2, 16)[None]
+    prior = torch.tensor(given.known, dtype=torch.float32)
+    risk = pu_risk(logits, given.positive, given.unlabelled, prior, RiskSettings())
+    right = np.where(np.isin(np.arange(16), (5, 6)), 1, -1)
+    by_hand = np.log1p(np.exp(-right * logits[0].double().numpy())).mean()
+    assert float(risk.positive + risk.negative) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_a_frame_outlined_as_empty_has_no_positive_and_its_risk_is_that_of_background(samples):
+    points = PointSet.from_rows([(1, 5, 6)])
+    given = samples(2, points, Words.of({0: outline()}))
+    assert (given.positive[0].sum(), given.known[0], given.has_point.tolist()) == (0, 0, [False, True])
+    logits = torch.linspace(-3, 2, 16)[None]
+    risk = pu_risk(logits, given.positive[:1], given.unlabelled[:1], torch.zeros(1), RiskSettings())
+    by_hand = np.log1p(np.exp(logits.double().numpy())).mean()
+    assert float(risk.positive + risk.negative) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_what_lies_outside_a_box_is_negative_on_its_frame(samples):
+    given = samples(2, None, Words(boxes=(Box(1, 4, 4, 12, 12),)))
+    inside = {5, 6, 9, 10}
+    assert given.negative.nonzero().tolist() == [[1, block] for block in range(16) if block not in inside]
+    assert given.positive.nonzero().tolist() == [[0, 5], [1, 5]]
+    assert given.known is None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewpoint.core import AreaBound, PointSet
+from fewpoint.core import AreaBound, PointSet, Words
 from fewpoint.errors import SettingsError
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.settings import RoundSettings
@@ -27,11 +27,13 @@ from fewpoint.learning.targets import (
     hangs_together,
     make_targets,
     nearness_prior,
+    obey_labels,
     share_out,
     shift_to_share,
     spread,
     stand_in,
 )
+from learning.conftest import outline
 
 
 def weigh(**given: float) -> ClueWeights:
@@ -302,23 +304,6 @@ def test_targets_are_zero_and_weigh_in_full_where_a_person_said_that_the_object_
     assert (targets.probability[0, 4:8, 4:8] == 1).all()
 
 
-def test_what_a_correction_says_is_what_targets_are_made_of(samples):
-    points = PointSet.from_rows([(0, 5, 6)])
-    given = samples(2, points)
-    told = []
-
-    def correct(pooled: np.ndarray) -> np.ndarray:
-        told.append(pooled)
-        return np.where(np.arange(16) == 10, 0.99, pooled).astype(pooled.dtype)
-
-    doubtful = torch.full((2, 16, 16), 0.05)
-    weights = weigh(doubt=1.0)
-    targets = make_targets(doubtful, given, Clues(points, points, correct=correct), AreaBound(0.5), weights)
-    assert told[0] == pytest.approx(0.05)
-    assert (targets.probability[:, 8:12, 8:12] > 0.5).all()
-    assert (targets.probability[:, 12:, 12:] < 0.5).all()
-
-
 def test_what_covers_more_than_its_targets_is_lowered_to_their_size(samples):
     learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
     aimed_at = torch.sigmoid(scores_of({5: 0.9, 2: 0.9}))
@@ -494,3 +479,17 @@ def test_targets_of_one_object_are_shared_with_nobody():
     alone = Targets(torch.rand(2, 4, 4, generator=torch.Generator().manual_seed(0)), torch.ones(2, 4, 4))
     (shared,) = share_out([alone])
     assert torch.equal(shared.probability, alone.probability)
+
+
+def test_targets_obey_every_label_and_are_exactly_as_drawn_on_outlined_frames(samples):
+    points = PointSet.from_rows([(0, 5, 6), (1, 5, 6)], absent=[2], negatives=[(0, 9, 1)])
+    given = samples(4, points, Words.of({3: outline(9, 10)}))
+    targets = obey_labels(torch.full((4, 16, 16), 0.6), given)
+    probability = pool_regions_of(targets.probability, given)
+    assert (probability[0, 5], probability[0, 8], probability[1, 8]) == (1, 0, pytest.approx(0.6))
+    assert not probability[2].any()
+    np.testing.assert_array_equal(targets.probability[3].numpy(), outline(9, 10))
+    # What a person said counts fully, what is decided by little only a little.
+    weight = pool_regions_of(targets.weight, given)
+    assert (weight[0, 8], weight[3, 0], weight[3, 9]) == (pytest.approx(1.1),) * 3
+    assert weight[1, 8] == pytest.approx(0.2 + 0.1)

@@ -15,6 +15,7 @@ from fewpoint.pipeline.bounds import (
     estimate_bound,
     raise_bound,
 )
+from fewpoint.pipeline.focus import Focus
 
 
 def even_frames(size: tuple[int, int]) -> ImageSequence:
@@ -118,3 +119,16 @@ def test_steps_run_between_the_mean_points_of_neighbouring_clicked_frames():
     points = PointSet.from_rows([(0, 0, 0), (0, 4, 0), (3, 2, 3), (7, 2, 1)])
     assert squared_steps(points).tolist() == [9.0, 4.0]
     assert squared_steps(PointSet.from_rows([(2, 5, 5)])).tolist() == []
+
+
+def test_a_bound_is_trusted_only_if_a_person_gave_it_and_raised_or_narrowed_it_stays_so():
+    focus, points = Focus((100, 100), 0, 50, 0, 50), PointSet.from_rows([(0, 10, 10)])
+    assert not estimate_bound(EVEN, walk(1)).trusted
+    assert not estimate_bound(EVEN, walk(1, 2)).trusted
+    assert not AreaBound.from_box((0, 0, 5, 10), (10, 20)).trusted
+    assert AreaBound(0.1).trusted
+    for trusted in (True, False):
+        bound = AreaBound(SMALLEST, trusted=trusted)
+        raised = raise_bound(bound, make_blocks(), points)
+        assert raised.fraction > bound.fraction
+        assert (raised.trusted, focus.narrow_bound(bound).trusted) == (trusted, trusted)

@@ -22,6 +22,7 @@ from fewpoint.core import (
     ProbabilityMaps,
     SuperpixelMap,
     SuperpixelsReady,
+    Words,
     ignore,
 )
 from fewpoint.core.settings import override_from_text
@@ -297,3 +298,36 @@ def test_a_box_is_kept_while_all_points_lie_in_it_and_else_grows():
     box, other = Focus((40, 40), 10, 20, 10, 20), Focus((40, 40), 12, 30, 5, 18)
     assert box.reach(PointSet.from_rows([(0, 10, 19)]), other) is box
     assert box.reach(PointSet.from_rows([(0, 20, 19)]), other) == Focus((40, 40), 10, 30, 5, 20)
+
+
+def draw(size: tuple[int, int], top: int, bottom: int, left: int, right: int) -> np.ndarray:
+    mask = np.zeros(size, bool)
+    mask[top:bottom, left:right] = True
+    return mask
+
+
+def test_a_focus_holds_all_that_was_outlined_and_no_more():
+    focus, size = Focus((40, 50), 10, 20, 10, 20), (40, 50)
+    words = Words.of({0: draw(size, 12, 15, 12, 15)}), Words.of({2: draw(size, 5, 8, 30, 33), 3: np.zeros(size, bool)})
+    assert focus.hold(()) == focus.hold(words[:1]) == focus.hold((Words(size=2.0),)) == focus
+    assert focus.hold(words) == Focus(size, 5, 20, 10, 33)
+    assert focus.hold((Words.of({1: draw(size, 25, 40, 0, 50)}),)) == Focus(size, 10, 40, 0, 50)
+
+
+def test_points_outside_a_focus_are_dropped_with_their_names_unless_none_is_left():
+    focus = Focus((40, 50), 10, 20, 10, 20)
+    points = PointSet.from_rows([(0, 10, 19), (1, 9, 15), (2, 15, 20), (3, 19, 10)], objects=["a"] * 4)
+    kept = focus.drop_outside(points)
+    assert (kept.coordinates.tolist(), kept.objects) == ([[0, 10, 19], [3, 19, 10]], ("a", "a"))
+    nameless = focus.drop_outside(PointSet.from_rows([(0, 10, 19), (1, 0, 0)], absent=[2], negatives=[(0, 0, 0)]))
+    assert (nameless.coordinates.tolist(), nameless.absent) == ([[0, 10, 19]], (2,))
+    assert nameless.negatives.tolist() == [[0, 0, 0]]
+    outside = PointSet.from_rows([(0, 0, 0)])
+    assert focus.drop_outside(outside) is outside
+
+
+def test_what_was_found_in_one_box_moves_to_a_larger_one():
+    small, large = Focus((40, 50), 10, 20, 12, 20), Focus((40, 50), 8, 25, 12, 30)
+    values = np.random.default_rng(0).integers(1, 9, (2, 10, 8)).astype(np.uint8)
+    np.testing.assert_array_equal(large.paste(large.move(values, small.box)), small.paste(values))
+    np.testing.assert_array_equal(small.move(values, small.box), values)

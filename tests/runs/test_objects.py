@@ -29,6 +29,7 @@ from fewpoint.pipeline import members as members_module
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.group import _find_widening
+from fewpoint.pipeline.masks import build_smoothers, choose_labels
 from fewpoint.pipeline.task import Task
 from fewpoint.runs import runner as run_module
 from fewpoint.runs.runner import run_task, segment
@@ -197,13 +198,13 @@ def choose_between(maps: tuple[list[float], ...], **negatives) -> tuple[list[int
     superpixels = SuperpixelMap(np.arange(5, dtype=np.int32)[np.newaxis, np.newaxis])
     points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], objects=["a", "b"], **negatives)
     task = Task(ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8)), points, AreaBound(0.5), UNSMOOTHED)
-    labels, ties = stages.choose_labels(
+    chosen = choose_labels(
         {name: task.of_object(name) for name in "ab"},
         superpixels,
         tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
         (None, None),
     )
-    return labels[0, 0].tolist(), ties
+    return chosen.labels[0, 0].tolist(), chosen.ties
 
 
 def test_the_likeliest_object_gets_a_superpixel_and_of_equals_the_first():
@@ -221,17 +222,19 @@ def test_the_likeliest_object_gets_a_pixel_within_a_superpixel():
     # The middle superpixel is as likely either; its pixels are surer, and one of them is neither.
     maps = ([0.9, 0.9, 0.6, 0.6, 0.1, 0.1], [0.1, 0.6, 0.9, 0.1, 0.6, 0.9])
     carried = tuple(each.points for each in tasks.values())
-    smoothers = stages.build_smoothers(tasks, superpixels, carried)
+    smoothers = build_smoothers(tasks, superpixels, carried)
     assert [(each.seeds.tolist(), each.refused.tolist()) for each in smoothers] == [([0], [2]), ([2], [0])]
-    links = replace(smoothers[0].links, flow=np.zeros_like(smoothers[0].links.flow))
-    labels, ties = stages.choose_labels(
+    near = smoothers[0].surroundings
+    object.__setattr__(near, "links", replace(near.links, flow=np.zeros_like(near.links.flow)))
+    chosen = choose_labels(
         tasks,
         superpixels,
         tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
-        tuple(replace(each, links=links) for each in smoothers),
+        smoothers,
+        (0.0, 0.0),
     )
-    assert labels[0, 0].tolist() == [1, 1, 2, 1, 2, 2]
-    assert ties == 0
+    assert chosen.labels[0, 0].tolist() == [1, 1, 2, 1, 2, 2]
+    assert chosen.ties == 0
 
 
 def test_a_point_on_one_object_is_a_negative_of_the_others_beside_their_own():

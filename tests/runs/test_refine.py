@@ -101,7 +101,7 @@ def scene() -> Scene:
 def fresh(scene) -> Iterator[tuple[Result, PreviousRun, int]]:
     """A run with clicks on the bright half only: its result, what it keeps, and its steps."""
     counter = Counter()
-    task = Task(scene.sequence, PointSet.from_rows(CLICKS), AreaBound(0.12), SMALL, device="cpu")
+    task = Task(scene.sequence, PointSet.from_rows(CLICKS), AreaBound(0.2), SMALL, device="cpu")
     result, previous = run_and_keep(task, listener=counter)
     return result, previous, counter.steps
 
@@ -126,10 +126,12 @@ def test_negatives_remove_a_leak_on_all_frames_and_leave_the_object(scene, fresh
     assert other < 0.1
 
 
-def test_refining_with_the_same_points_leaves_the_masks_nearly_as_they_were(scene, fresh):
-    before = fresh[0].masks
-    after = refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS)).masks
-    assert (before != after).sum() < 0.15 * before.sum()
+def test_a_refinement_with_nothing_new_to_say_changes_nothing_and_trains_nothing(scene, fresh):
+    before, counter = fresh[0], Counter()
+    after = refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS), listener=counter)
+    np.testing.assert_array_equal(after.masks, before.masks)
+    np.testing.assert_array_equal(after.probabilities.values, before.probabilities.values)
+    assert (counter.steps, counter.phases) == (0, [])
 
 
 def test_a_frame_marked_absent_becomes_empty(scene, fresh):
@@ -141,7 +143,7 @@ def test_a_frame_marked_absent_becomes_empty(scene, fresh):
 
 def test_refining_takes_at_most_a_tenth_of_the_steps(scene, fresh):
     counter = Counter()
-    refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS), listener=counter)
+    refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS + ADDED), listener=counter)
     assert 0 < counter.steps <= fresh[2] / 10
     assert counter.phases == ["refinement"] * SMALL.refine.epochs
 
@@ -266,7 +268,8 @@ def test_what_was_deleted_from_a_finished_run_is_made_anew(folder, tmp_path):
     shutil.rmtree(bare / "stages")
     assert load_previous(bare).groups[0].superpixels is None
     one, other = (refine(path, task.sequence, change(task)) for path in (folder, bare))
-    np.testing.assert_array_equal(one.masks, other.masks)  # the networks say the same again
+    # The networks say the same again, but what was kept is rounded to 16 bits: a superpixel may fall the other way.
+    assert (one.masks != other.masks).sum() <= 0.02 * one.masks.sum()
 
 
 def test_points_outside_the_part_worked_on_widen_it(folder):
@@ -325,4 +328,4 @@ def test_weights_of_another_shape_are_refused(folder, name):
     task = make_task(SEVERAL)
     damaged = replace(previous, groups=(replace(group, model=GroupModel(("",), weights)),))
     with pytest.raises(InputError, match="must be of the network's shape"):
-        refine(damaged, task.sequence, task.points)
+        refine(damaged, task.sequence, change(task))

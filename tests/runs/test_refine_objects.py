@@ -18,7 +18,7 @@ from fewpoint.pipeline.groups import group_objects
 from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.previous import load_previous
-from fewpoint.runs.runner import refine, run_and_keep
+from fewpoint.runs.runner import refine, run_and_keep, run_task
 from pipeline.test_groups import make_far_task
 from tiny_runs import TINY
 
@@ -95,20 +95,29 @@ def test_a_negative_on_one_object_changes_that_object_alone(phantom, first):
         place = find_farthest(phantom, before, name)
         negatives = ((place, name),)
         refined = refine(previous, phantom.sequence, points_on(phantom, (ONE, TWO), negatives))
-        unchanged = refine(previous, phantom.sequence, points_on(phantom, (ONE, TWO)))
         assert not refined[name].masks[place]
-        changes = {each: (refined[each].masks != unchanged[each].masks).sum() for each in (name, other)}
-        assert changes[name] > changes[other]
+        np.testing.assert_array_equal(refined[other].masks, before[other].masks)
+        np.testing.assert_array_equal(refined[other].probabilities.values, before[other].probabilities.values)
         assert phases_of(refined) == {ONE: REFINED, TWO: REFINED}
 
 
-def test_refining_with_the_same_points_leaves_most_of_each_object_as_it_was(phantom, first):
+def test_a_refinement_with_nothing_new_to_say_changes_nothing_and_trains_nothing(phantom, first):
+    path, before, previous = first
+    for run in (path, previous):
+        after = refine(run, phantom.sequence, points_on(phantom, (ONE, TWO)))
+        assert_same(after, before)
+        assert phases_of(after) == {ONE: [], TWO: []}
+        assert [each.bound for each in after.objects] == [AreaBound(0.1)] * 2
+
+
+def test_a_bound_that_is_given_again_says_nothing_new_and_another_one_does(phantom, first):
     _, before, previous = first
-    after = refine(previous, phantom.sequence, points_on(phantom, (ONE, TWO)))
-    for name in (ONE, TWO):
-        one, other = before[name].masks, after[name].masks
-        assert (one & other).sum() > 0.6 * one.sum()
-        assert after[name].bound == before[name].bound == AreaBound(0.1)
+    task = replace(make_objects_task(phantom), previous=previous)
+    assert_same(run_task(task), before)
+    assert phases_of(run_task(replace(task, bound=AreaBound(0.2)))) == {ONE: REFINED, TWO: REFINED}
+    other = run_task(replace(task, own_bounds=((ONE, AreaBound(0.2)),)))
+    np.testing.assert_array_equal(other[TWO].masks, before[TWO].masks)
+    assert not np.array_equal(other[ONE].probabilities.values, before[ONE].probabilities.values)
 
 
 def test_a_folder_and_what_was_kept_in_memory_refine_alike_and_again(phantom, first, tmp_path):
@@ -126,8 +135,9 @@ def test_a_folder_and_what_was_kept_in_memory_refine_alike_and_again(phantom, fi
 def test_a_refined_run_keeps_superpixels_and_settings_and_names_its_start(phantom, first, tmp_path):
     path, _, _ = first
     paths = [path, tmp_path / "second", tmp_path / "third"]
-    for start, out in pairwise(paths):
-        refine(start, phantom.sequence, points_on(phantom, (ONE, TWO)), out=out)
+    for number, (start, out) in enumerate(pairwise(paths)):
+        points = points_on(phantom, (ONE, TWO), (((number, 0, 0), ONE),))
+        refine(start, phantom.sequence, points, out=out)
     runs = [load_previous(each) for each in paths]
     manifests = [read_json(each / "manifest.json") for each in paths]
     expected = ["random weights", *(f"refined from {run.model.digest[:16]}" for run in runs[:2])]
@@ -167,38 +177,41 @@ def test_what_was_deleted_from_a_finished_run_is_made_from_scratch(phantom, firs
     assert (group.superpixels, group.logits) == (None, ())
     points = points_on(phantom, (ONE, TWO))
     one, other = (refine(each, phantom.sequence, points) for each in (path, tmp_path / "bare"))
-    # The networks say the same again; what was kept is rounded to 16 bits and fitted to the sizes of frames.
-    assert (one.labels.values != other.labels.values).sum() < 0.01 * (one.labels.values > 0).sum()
+    # The networks say the same again, but what was kept is fitted to the sizes of frames.
+    assert (one.labels.values != other.labels.values).sum() < 0.2 * (one.labels.values > 0).sum()
 
 
 @pytest.mark.parametrize("left", [(ONE,), (TWO,)])
-def test_an_object_without_points_is_dropped_and_the_other_refined(phantom, first, left, tmp_path):
+def test_an_object_without_points_is_dropped_and_the_other_stays(phantom, first, left, tmp_path):
     path, before, kept = first
     points = points_on(phantom, left)
     refined = refine(path, phantom.sequence, points, out=tmp_path / "second")
-    assert phases_of(refined) == {left[0]: REFINED}
-    overlap = (refined.masks & before[left[0]].masks).sum()
-    assert overlap > 0.6 * before[left[0]].masks.sum()
+    assert phases_of(refined) == {left[0]: []}
+    np.testing.assert_array_equal(refined.masks, before[left[0]].masks)
     assert_same(refine(kept, phantom.sequence, points), refined)
     assert refined.bound == AreaBound(0.1)
     # Two have become one; the run on it has its place at the top of the folder.
-    assert phases_of(refine(tmp_path / "second", phantom.sequence, points)) == {left[0]: REFINED}
+    corrected = points_on(phantom, left, (((0, 0, 0), left[0]),))
+    assert phases_of(refine(tmp_path / "second", phantom.sequence, corrected)) == {left[0]: REFINED}
 
 
-def test_a_new_object_is_trained_from_scratch_and_known_ones_are_refined(phantom, first, tmp_path):
-    path, _, kept = first
+def test_a_new_object_is_trained_from_scratch_and_known_ones_stay(phantom, first, tmp_path):
+    path, before, kept = first
     points = points_on(phantom, NAMES)
     refined = refine(path, phantom.sequence, points, out=tmp_path / "second")
     assert [each.name for each in refined.objects] == list(NAMES)
     phases = phases_of(refined)
-    assert phases[ONE] == phases[TWO] == REFINED
+    for name in (ONE, TWO):
+        assert phases[name] == []
+        np.testing.assert_array_equal(refined[name].masks, before[name].masks)
     assert phases[THREE] == ["warm-up"] * 8 + ["round 1, network 1"] * 6 + ["round 1, network 2"] * 6
     for name in NAMES:
         assert refined[name].masks[tuple(points.of_object(name).coordinates.T)].all()
     assert refined[THREE].masks.sum() > 2 * len(points_on(phantom, (THREE,)))
     assert_same(refine(kept, phantom.sequence, points), refined)
     again = refine(tmp_path / "second", phantom.sequence, points)
-    assert phases_of(again) == dict.fromkeys(NAMES, REFINED)
+    assert_same(again, refined)
+    assert phases_of(again) == {key: [] for key in NAMES}
     assert any("objects learn in 2 groups: object 1, object 2; object 3" in note for note in again.notes)
 
 
@@ -212,14 +225,15 @@ def test_objects_added_to_a_run_on_one_are_trained_from_scratch_and_it_is_refine
     refined = refine(kept, phantom.sequence, points_on(phantom, (ONE, TWO)))
     phases = phases_of(refined)
     assert phases[TWO][0] == "warm-up"
-    assert (phases[ONE] == REFINED) == (known == ONE)
+    assert (phases[ONE] == []) == (known == ONE)
 
 
 def test_epochs_are_counted_on_from_a_long_group_to_a_short_one(phantom):
     """A new object is trained first here, in five times the epochs that the known ones are refined in."""
     _, kept = run_and_keep(make_objects_task(phantom, (TWO, THREE)))
     told = []
-    refine(kept, phantom.sequence, points_on(phantom, NAMES), listener=told.append)
+    points = points_on(phantom, NAMES, (((0, 0, 0), TWO),))
+    refine(kept, phantom.sequence, points, listener=told.append)
     events = [event for event in told if isinstance(event, EpochFinished | StepsTaken)]
     done = [event.epochs_done for event in events]
     assert done == sorted(done)
@@ -231,14 +245,17 @@ def test_epochs_are_counted_on_from_a_long_group_to_a_short_one(phantom):
 def test_a_single_object_is_refined_whatever_it_is_called_now(phantom, then, now):
     points = points_on(phantom, (ONE,))
     named = {name: replace(points, objects=(name,) * len(points) if name else ()) for name in (then, now)}
-    _, kept = run_and_keep(replace(make_objects_task(phantom), points=named[then]))
+    before, kept = run_and_keep(replace(make_objects_task(phantom), points=named[then]))
     refined = refine(kept, phantom.sequence, named[now])
-    assert phases_of(refined) == {now or "object": REFINED}
+    assert phases_of(refined) == {now or "object": []}
+    np.testing.assert_array_equal(refined.masks, before.masks)
+    corrected = refine(kept, phantom.sequence, replace(named[now], negatives=np.zeros((1, 3), np.int64)))
+    assert phases_of(corrected) == {now or "object": REFINED}
 
 
 def test_a_refinement_that_was_stopped_goes_on_to_the_same_masks(phantom, first, tmp_path):
     path, _, _ = first
-    points = points_on(phantom, NAMES)
+    points = points_on(phantom, NAMES, (((0, 0, 0), ONE),))
     whole = refine(path, phantom.sequence, points)
     for stop in (3, 12):
         told = []
@@ -266,7 +283,21 @@ def groups(tmp_path_factory) -> tuple[Path, Result, PreviousRun]:
     return path, *run_in(path, make_far_task(FAR))
 
 
-def test_groups_are_refined_group_by_group(groups, tmp_path):
+@pytest.mark.parametrize("name", ["far", "near"])
+def test_a_click_in_one_group_changes_no_pixel_of_the_others(groups, name):
+    path, before, _ = groups
+    points = make_far_task(FAR).points
+    frame, y, x = points.of_object(name).coordinates[0].tolist()
+    rows = [*map(tuple, points.coordinates.tolist()), (frame, y + 1, x)]
+    more = PointSet.from_rows(rows, [], [*points.objects, name])
+    refined = refine(path, make_far_task(FAR).sequence, more)
+    assert [record.phase for record in refined[name].history.records] == ["refinement"] * 2
+    for other in {each.name for each in before.objects} - {name}:
+        np.testing.assert_array_equal(refined[other].masks, before[other].masks)
+        np.testing.assert_array_equal(refined[other].probabilities.values, before[other].probabilities.values)
+
+
+def test_groups_with_nothing_new_to_say_stay_as_they_are_group_by_group(groups, tmp_path):
     path, before, kept = groups
     task = make_far_task(FAR)
     told = []
@@ -275,7 +306,8 @@ def test_groups_are_refined_group_by_group(groups, tmp_path):
         "group 1 of 2: far",
         "group 2 of 2: near, small",
     ]
-    assert phases_of(refined) == dict.fromkeys([each.name for each in before.objects], ["refinement"] * 2)
+    assert phases_of(refined) == {key: [] for key in [each.name for each in before.objects]}
+    assert_same(refined, before)
     assert_same(refine(kept, task.sequence, task.points), refined)
     again = load_previous(tmp_path / "second")
     assert [group.objects for group in again.groups] == [("far",), ("near", "small")]
@@ -293,12 +325,14 @@ def test_objects_stay_in_the_groups_that_they_were_refined_from(groups):
 
 
 @pytest.mark.parametrize("left", [("far",), ("near", "small"), ("small",), ("far", "small")])
-def test_of_several_groups_those_with_points_are_refined(groups, left):
-    path, _, kept = groups
+def test_of_several_groups_those_with_points_stay(groups, left):
+    path, before, kept = groups
     task = make_far_task(FAR)
     placed = zip(map(tuple, task.points.coordinates.tolist()), task.points.objects, strict=True)
     rows, names = zip(*((row, name) for row, name in placed if name in left), strict=True)
     points = PointSet.from_rows(list(rows), [], names)
     refined = refine(path, task.sequence, points)
-    assert phases_of(refined) == dict.fromkeys(left, ["refinement"] * 2)
+    assert phases_of(refined) == {key: [] for key in left}
+    for name in left:
+        np.testing.assert_array_equal(refined[name].masks, before[name].masks)
     assert_same(refine(kept, task.sequence, points), refined)

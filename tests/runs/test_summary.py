@@ -42,6 +42,7 @@ def test_figures_by_hand():
         "areas_mm2": None,
         "bound": 0.5,
         "bound_origin": "given",
+        "bound_trusted": True,
         "epochs": 1,
         "selected_epoch": 1,
         "notes": [],

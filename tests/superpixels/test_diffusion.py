@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.errors import SettingsError
-from fewpoint.superpixels.diffusion import LEAST_FLOW, TOLERANCE, DiffusionSettings, correct, diffuse, link_regions
+from fewpoint.superpixels.diffusion import LEAST_FLOW, TOLERANCE, DiffusionSettings, diffuse, link_regions
 
 NONE = np.array([], int)
 SETTINGS = DiffusionSettings()
@@ -186,34 +186,6 @@ def test_a_refused_region_is_not_the_object_whatever_its_value_and_draws_its_lik
     assert drawn[0] < 0.1
     assert drawn[1] < 0.5
     assert drawn[2] > 0.98
-
-
-@pytest.mark.parametrize("wrong", ["missed", "leaked"])
-def test_a_correction_flows_to_what_is_alike_and_not_over_an_edge(wrong):
-    sequence, superpixels = make_bands([[50, 50, 50, 200, 200]])
-    links = link_regions(sequence, superpixels, contrast=10.0)
-    values = np.full(5, 0.1)
-    corrected = correct(links, values, np.array([0]), NONE, SETTINGS)
-    if wrong == "leaked":  # the same with object and background exchanged
-        corrected = 1 - correct(links, 1 - values, NONE, np.array([0]), SETTINGS)
-    assert corrected[0] > 0.9
-    assert corrected[0] > corrected[1] > corrected[2] > 0.5
-    np.testing.assert_allclose(corrected[3:], 0.1, atol=0.02)
-
-
-def test_where_values_agree_with_the_clicks_nothing_is_corrected():
-    sequence, superpixels = make_bands([[50, 50, 50, 50]])
-    links = link_regions(sequence, superpixels, contrast=10.0)
-    values = np.array([0.6, 0.5, 0.4, 0.3])
-    np.testing.assert_array_equal(correct(links, values, np.array([0, 1]), np.array([2, 3]), SETTINGS), values)
-
-
-def test_a_click_that_the_values_agree_with_holds_a_correction_back():
-    sequence, superpixels = make_bands([[50, 50, 50, 50, 50]])
-    links = link_regions(sequence, superpixels, contrast=10.0)
-    free = correct(links, np.full(5, 0.1), np.array([0]), NONE, SETTINGS)
-    held = correct(links, np.full(5, 0.1), np.array([0]), np.array([2]), SETTINGS)
-    assert held[3] < 0.2 < free[3]
 
 
 def test_products_of_vectors_are_left_to_one_thread(monkeypatch):

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.core import Box, PointSet, SuperpixelMap, Words
 from fewpoint.errors import InputError
 from fewpoint.superpixels.regions import (
     frame_of_region,
+    labelled_regions,
+    outlined_regions,
     paint_regions,
     region_areas,
     region_centroids,
@@ -82,3 +84,34 @@ def test_share_of_points_counts_each_superpixel_once_and_takes_the_largest_frame
 def test_values_of_another_shape_are_refused_with_both_shapes(superpixels, measure):
     with pytest.raises(InputError, match=r"got (shape )?\(2, 2\)"):
         measure(superpixels, np.zeros((2, 2)))
+
+
+# Two frames of four regions in a row, of which the second is two pixels wide.
+STRIP = SuperpixelMap(np.array([[[0, 1, 1, 2, 3]]] * 2, np.int32))
+
+
+def outline(*values: int) -> np.ndarray:
+    return np.array([values], bool)
+
+
+def test_an_outlined_region_is_on_the_side_on_which_more_than_half_of_it_lies():
+    inside, outside = outlined_regions(STRIP, Words.of({1: outline(1, 1, 0, 1, 0)}))
+    assert inside.tolist() == [4, 6]
+    assert outside.tolist() == [5, 7]  # half of it is not the object
+
+
+def test_a_box_says_only_what_is_not_the_object():
+    inside, outside = outlined_regions(STRIP, Words(boxes=(Box(0, 0, 1, 1, 4),)))
+    assert (inside.tolist(), outside.tolist()) == ([], [0, 3])
+    # An outline of the same frame says more.
+    both = Words.of({0: outline(0, 1, 1, 0, 0)}, (Box(0, 0, 1, 1, 4),))
+    inside, outside = outlined_regions(STRIP, both)
+    assert (inside.tolist(), outside.tolist()) == ([1], [0, 2, 3])
+
+
+def test_outlines_count_more_than_points_and_points_elsewhere_as_before():
+    points = PointSet.from_rows([(0, 0, 4), (1, 0, 0)], negatives=[(1, 0, 3), (0, 0, 1)])
+    carried = PointSet.from_rows([(0, 0, 4), (0, 0, 0), (1, 0, 0), (1, 0, 4)], negatives=[(1, 0, 3)])
+    assert [each.tolist() for each in labelled_regions(STRIP, points, carried)] == [[0, 3, 4, 7], [1, 6]]
+    words = Words.of({1: outline(0, 0, 0, 1, 0)})
+    assert [each.tolist() for each in labelled_regions(STRIP, points, carried, words)] == [[0, 3, 6], [1, 4, 5, 7]]

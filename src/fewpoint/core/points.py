@@ -128,11 +128,15 @@ class PointSet:
         return PointSet.from_rows(sorted(rows), self.absent, negatives=sorted(negatives))
 
     def marks_of(self, name: str) -> tuple[object, ...]:
-        """All that was marked for an object, without what follows from marks of others; equal if they are the same."""
+        """All that was marked for an object, without what follows from marks of others; equal if they are the same.
+
+        A single object is meant whatever it is called.
+        """
+        known = (name,) if len(self.object_names) > 1 else (name, *self.object_names)
         named = zip(self.coordinates.tolist(), self.objects or (name,) * len(self), strict=True)
-        own = [row for row, each in named if each == name]
+        own = [row for row, each in named if each in known]
         refused = zip(self.negatives.tolist(), self._refused_objects(), strict=True)
-        negatives = [row for row, each in refused if each in ("", name)]
+        negatives = [row for row, each in refused if each in ("", *known)]
         absent = sorted({*self.absent, *(frame for frame, each in self.absent_of if each == name)})
         return own, negatives, absent
 

@@ -308,12 +308,17 @@ def load_result(folder: str | Path) -> Result:
             ProbabilityMaps(maps[number - 1] if several else maps),
             read_priors(folder / _numbered(PRIORS_FILE, number if several else 0)),
             PriorHistory.empty(len(masks)),
-            AreaBound(each["bound"], each["bound_origin"]),
+            read_bound(each),
             ObjectLabel(each["name"], tuple(each["colour"])) if "name" in each else UNNAMED,
         )
         for number, each in enumerate(entries, start=1)
     )
     return Result(objects, tuple(names.tolist()), source, tuple(described["notes"]) if several else ())
+
+
+def read_bound(described: dict[str, Any]) -> AreaBound:
+    """The bound of an object by its summary; those of version 0.1 do not say whether to trust it."""
+    return AreaBound(described["bound"], described["bound_origin"], described.get("bound_trusted", True))
 
 
 def read_finished(folder: Path) -> dict[str, Any]:

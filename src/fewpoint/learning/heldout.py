@@ -38,11 +38,9 @@ def hold_out(samples: SampleSet, frames: np.ndarray) -> SampleSet:
     """The samples with all positives on these frames made unlabelled."""
     if not frames.any():
         return samples
-    positive = samples.positive.clone()
-    positive[np.flatnonzero(frames)] = 0
-    unlabelled = ((samples.areas > 0) & (positive == 0)).float()
-    if samples.negative is not None:
-        unlabelled = unlabelled * (samples.negative == 0)
+    positive, unlabelled, chosen = samples.positive.clone(), samples.unlabelled.clone(), np.flatnonzero(frames)
+    unlabelled[chosen] += positive[chosen]
+    positive[chosen] = 0
     return replace(samples, positive=positive, unlabelled=unlabelled, has_point=samples.has_point & ~frames)
 
 

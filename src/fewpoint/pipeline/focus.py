@@ -199,6 +199,11 @@ class Focus:
             place[self.top : self.bottom, self.left : self.right] = inside
         return whole
 
+    def move(self, values: np.ndarray, box: tuple[int, int, int, int]) -> np.ndarray:
+        """(T, rows, columns) of this box with the values of another, see box, that lies in it; 0 elsewhere."""
+        top, bottom, left, right = box
+        return np.pad(values, ((0, 0), (top - self.top, self.bottom - bottom), (left - self.left, self.right - right)))
+
     def _widen_priors(self, priors: PriorEstimate) -> PriorEstimate:
         return PriorEstimate(priors.mean * self.share, priors.deviation * self.share, priors.observed * self.share)
 

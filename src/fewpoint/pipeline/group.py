@@ -29,7 +29,7 @@ from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, find_touched, keep_untouched
+from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
@@ -95,11 +95,16 @@ class GroupOutcome:
 
 
 def run_group(
-    names: tuple[str, ...], task: Task, folder: RunFolder | None, log: StageLog, device: torch.device
+    names: tuple[str, ...],
+    task: Task,
+    folder: RunFolder | None,
+    log: StageLog,
+    device: torch.device,
+    touched: frozenset[str],
 ) -> GroupOutcome:
     """Focus, superpixels, learning, prediction and masks of objects that learn together.
 
-    names: what they are called in the run; in the task a single one has no name.
+    names: what they are called in the run; in the task a single one has no name. touched: see masks.find_touched.
     """
     wholes = {name: task.of_object(own) for name, own in zip(names, task.object_names, strict=True)}
     bounds = _first_bounds(wholes)
@@ -116,12 +121,8 @@ def run_group(
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, listener))
     listener(SuperpixelsReady(superpixels, names))
     bounds = _settle_bounds(wholes, bounds, superpixels, focus, log)
-    touched = find_touched(task)
     prepared = _prepare(_set_bounds(insides, bounds, focus), superpixels, device)
-    inputs = {
-        name: replace(own, touched=known in touched)
-        for (name, own), known in zip(prepared.items(), task.object_names, strict=True)
-    }
+    inputs = {name: replace(own, touched=name in touched) for name, own in prepared.items()}
     await_gpu()
     plan = settle_schedule(plan, task.time_limit_s, folder, log, lambda: measure_pace(inputs, superpixels)).plan
     inputs = {name: replace(own, task=replace(own.task, adapted=plan)) for name, own in inputs.items()}
@@ -167,7 +168,8 @@ def _narrow(task: Task, focus: Focus) -> Task:
         return inside
     group = previous.groups[0]
     if group.box != focus.box:
-        group = replace(group, superpixels=None, logits=())
+        labels = None if group.labels is None else focus.move(group.labels, group.box)
+        group = replace(group, superpixels=None, logits=(), labels=labels)
     elif previous.settings.superpixels != task.settings.superpixels:
         group = replace(group, superpixels=None)
     return replace(inside, previous=replace(previous, groups=(group,)))

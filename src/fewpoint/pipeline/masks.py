@@ -227,9 +227,9 @@ def choose_labels(
     An object's mask holds superpixels on tracked paths, or without tracking those at 0.5 or above, on no absent frame.
     smoothers: even out the probabilities first and heed words; without tracking, masks are then cut pixel by pixel.
     levels: of each object, see settle. Clicked superpixels always belong to the mask, and those under a negative never:
-    a person saw what is there. One that holds both belongs to it. Outlined frames are exactly as drawn. Of the objects
-    whose masks would hold a pixel, the likeliest gets it; of equally likely ones, the first. Masks cut pixel by pixel
-    are left without specks and pinholes.
+    a person saw what is there. One that holds both belongs to it, but for the pixel of the negative. Outlined frames
+    are exactly as drawn. Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones,
+    the first. Masks cut pixel by pixel are left without specks and pinholes.
     """
     levels = (None,) * len(tasks) if levels is None else levels
     given = zip(tasks.values(), probabilities, smoothers, levels, strict=True)
@@ -294,6 +294,8 @@ def _claim_frames(task: Task, superpixels: SuperpixelMap, frames: Iterator[np.nd
         # Without pruning, a path may cross a frame of zeros to reach the object behind it.
         absent = number in task.points.absent
         held = np.full_like(claims, -np.inf) if absent else np.where(np.isnan(fixed), claims, fixed)
+        _, rows, columns = task.points.negatives[task.points.negatives[:, 0] == number].T
+        held[rows, columns] = -np.inf
         yield _obey(held, number, task.own_words)
 
 
@@ -312,20 +314,32 @@ def _obey(claims: np.ndarray, frame: int, words: Words) -> np.ndarray:
 
 
 def find_touched(task: Task) -> frozenset[str]:
-    """The objects about which something was said since the run that is refined; all if that is not known."""
-    names, previous = frozenset(task.object_names), task.previous
-    if previous is None or previous.points is None:
-        return names
-    said, before = dict(task.words), dict(previous.words)
-    bounded = {name for name, _ in task.own_bounds}
+    """The objects about which something was said since the run that is refined; all if that is not known.
+
+    task: on all objects. A point on another object, though it is a negative of this one, says something about this one
+    only if it lies in what was its mask.
+    """
+    names, previous = task.object_names, task.previous
+    if previous is None or previous.points is None or previous.settings != task.settings:
+        return frozenset(names)
+    said, before = dict(task.words), dict(previous.words_about(task.points))
+    bounds, earlier = dict(task.own_bounds), previous.bounds_of(names)
+    contradicted = set(map(previous.owner_of, _new_points(task.points, previous.points)))
     return frozenset(
         name
         for name in names
-        if task.bound is not None
-        or name in bounded
+        if name not in earlier
+        or name in contradicted
+        or (bounds.get(name, task.bound) or earlier[name]).fraction != earlier[name].fraction
         or task.points.marks_of(name) != previous.points.marks_of(name)
         or said.get(name, NOTHING_SAID) != before.get(name, NOTHING_SAID)
     )
+
+
+def _new_points(points: PointSet, before: PointSet) -> list[tuple[int, int, int]]:
+    """Frame, y and x of the points that were not there before."""
+    known = set(map(tuple, before.coordinates.tolist()))
+    return [(frame, y, x) for frame, y, x in points.coordinates.tolist() if (frame, y, x) not in known]
 
 
 def keep_untouched(labels: np.ndarray, tasks: Tasks, touched: frozenset[str]) -> np.ndarray:

@@ -201,9 +201,10 @@ class Rounds:
         samples = tuple(own.samples for own in self.objects)
         nothing = PriorHistory.empty(samples[0].n_frames)
         trained = []
-        for logits, weights in zip(recall_logits(previous, self.tasks, samples), previous.model.weights, strict=True):
+        said = recall_logits(previous, self.tasks, samples)
+        for member, logits, weights in zip(kept_of(self.task), said, previous.model.weights, strict=True):
             learnt = tuple(Learnt(values.half().cpu().numpy(), NO_PRIORS, nothing) for values in logits)
-            trained.append(Trained(learnt, weights))
+            trained.append(self._store(member, Trained(learnt, weights)))
         return tuple(trained), (nothing,) * len(samples), False
 
     def _obtain(
@@ -263,7 +264,7 @@ class Rounds:
     def _keep(
         self, member: Member, learning: Learning, places: tuple[int, ...], targets: tuple[Targets, ...] | None
     ) -> Trained:
-        """What a trained member leaves behind, written to the folder if there is one."""
+        """What a trained member leaves behind."""
         logits = list(learning.predict().unbind(1))
         for number, own in enumerate(targets or ()):
             # The network itself is corrected, so that whatever starts from it predicts the same size.
@@ -277,7 +278,10 @@ class Rounds:
         )
         learnt = self._recall_untouched(learnt, member)
         weights = stages.take_weights(learning.trainer.network) if is_kept(member, self.task.plan) else {}
-        trained = Trained(learnt, weights)
+        return self._store(member, Trained(learnt, weights))
+
+    def _store(self, member: Member, trained: Trained) -> Trained:
+        """What a member leaves behind, written to the folder if there is one."""
         if self.folder is not None:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_trained(trained, file))
         return trained

@@ -35,6 +35,14 @@ class PreviousGroup:
     def objects(self) -> tuple[str, ...]:
         return self.model.objects
 
+    def owner_of(self, place: tuple[int, int, int]) -> str | None:
+        """The object in whose mask a frame, y and x lie; None if there is none, or masks are no longer there."""
+        (top, bottom, left, right), (frame, y, x) = self.box, place
+        if self.labels is None or not (top <= y < bottom and left <= x < right):
+            return None
+        number = int(self.labels[frame, y - top, x - left])
+        return self.objects[number - 1] if number else None
+
     def choose(self, names: tuple[str, ...]) -> "PreviousGroup":
         """What it knows about some of its objects; a single one may have another name now."""
         rows = [0] if len(names) == len(self.objects) == 1 else [self.objects.index(name) for name in names]
@@ -77,6 +85,16 @@ class PreviousRun:
     @property
     def objects(self) -> tuple[str, ...]:
         return tuple(name for group in self.groups for name in group.objects)
+
+    def owner_of(self, place: tuple[int, int, int]) -> str | None:
+        """The object in whose mask a frame, y and x lie, of the first group that has one; None if none has."""
+        owners = (group.owner_of(place) for group in self.groups)
+        return next((name for name in owners if name is not None), None)
+
+    def bounds_of(self, names: tuple[str, ...]) -> dict[str, AreaBound]:
+        """The bound of each of these objects that it knows; a single one may have another name now."""
+        known = names if len(names) == len(self.objects) == 1 else self.objects
+        return dict(zip(known, (bound for group in self.groups for bound in group.bounds), strict=True))
 
     def group_names(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """The objects it knows among these, grouped as they learnt; a single one may have another name now."""

@@ -20,6 +20,8 @@ from fewpoint.report.film import draw_film
 
 Edit = Callable[[Result], Result]
 
+KEPT = np.float32(2)  # claim of an object on a pixel that is not to be taken from it: above any probability
+
 
 def write_film(sequence: ImageSequence, result: Result, folder: Path) -> Path:
     """Write every frame with the outline of its mask, or of each object in its colour, as a video."""
@@ -38,15 +40,15 @@ def write_missing(sequence: ImageSequence, result: Result, outputs: Outputs, fol
 
 
 def join_objects(
-    objects: tuple[ObjectResult, ...], clicks: tuple[PointSet, ...] = ()
+    objects: tuple[ObjectResult, ...], clicks: tuple[PointSet, ...] = (), kept: tuple[bool, ...] = ()
 ) -> tuple[tuple[ObjectResult, ...], tuple[str, ...]]:
     """Objects that were segmented separately, changed so that no pixel is in two masks, and notes about such pixels.
 
     A pixel in several masks goes to the likeliest object; ties go to the first. clicks: the points on each object,
-    whose pixels it keeps in any case.
+    whose pixels it keeps in any case. kept: whether each object keeps all of its mask but for clicks on others.
     """
     masks, ties = [make_frames(each.masks.shape, bool) for each in objects], 0
-    claims = [_claim_frames(each, own) for each, own in zip_longest(objects, clicks)]
+    claims = [_claim_frames(*each) for each in zip_longest(objects, clicks, kept)]
     for places, of_frame in zip(zip(*map(walk, masks), strict=True), zip(*claims, strict=True), strict=True):
         owner, tied = share_pixels(of_frame)
         ties += tied
@@ -56,10 +58,13 @@ def join_objects(
     return alone, describe_ties(ties)
 
 
-def _claim_frames(found: ObjectResult, clicks: PointSet | None) -> Iterator[np.ndarray]:
-    """(H, W) float32 of each frame: the probability in the mask, -inf outside it, inf on its own clicks."""
+def _claim_frames(found: ObjectResult, clicks: PointSet | None, kept: bool | None) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame: the probability in the mask, -inf outside it, inf on its own clicks.
+
+    kept: if true, more than any probability in the mask.
+    """
     for frame, (mask, probability) in enumerate(zip(walk(found.masks), walk(found.probabilities.values), strict=True)):
-        claims = np.where(mask, probability.astype(np.float32), np.float32(-np.inf))
+        claims = np.where(mask, KEPT if kept else probability.astype(np.float32), np.float32(-np.inf))
         if clicks is not None:
             claims[tuple(clicks.coordinates[clicks.frames == frame, 1:].T)] = np.inf
         yield claims

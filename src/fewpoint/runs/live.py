@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps, Words
+from fewpoint.core import ImageSequence, PointSet, ProbabilityMaps, Words
 from fewpoint.core.obeying import obey
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_array
@@ -54,16 +54,13 @@ class Live:
         """(T, H, W) bool masks of each object by its name, "" for a single object without one."""
         names = points.object_names or ("",)
         said = tuple((name, words[name]) for name in names if name in words)
-        found = self._answer_learnt(Task(self.sequence, points, None, ACCURATE, words=said))
-        taken = np.zeros((len(self.sequence), *self.sequence.size), bool)
-        for mask in found.values():
-            taken |= mask
+        task = Task(self.sequence, points, None, ACCURATE, words=said)
+        found = self._answer_learnt(task)
         for name in names:
             if name not in found:
-                own = points.of_object(name) if len(names) > 1 else points
-                found[name] = self._rough.answer(own, words.get(name, NOTHING_SAID)) & ~taken
-                taken |= found[name]
-        return {name: found[name] for name in names}
+                found[name] = self._rough.answer(task.of_object(name))
+        parted = _part_masks(task, found)
+        return {name: parted[name] for name in names}
 
     def _answer_learnt(self, task: Task) -> dict[str, np.ndarray]:
         """The masks of the objects that the run knows."""
@@ -71,12 +68,25 @@ class Live:
         if run is None:
             return {}
         task = replace(task, settings=run.settings, previous=run)
-        found = {}
+        found, touched = {}, find_touched(task)
         for names in run.group_names(task.object_names):
             own = task.of_objects(names)
-            part = next(each for each in self._parts if own.previous and each.group.box == own.previous.groups[0].box)
-            found |= dict(zip(names, part.answer(own), strict=True))
+            part = next(each for each in self._parts if each.knows(names))
+            found |= part.answer(names, own, touched)
         return found
+
+
+def _part_masks(task: Task, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The masks (T, H, W) of all objects, obeying plain words; a pixel in several goes to the first of them."""
+    taken, parted = np.zeros((len(task.sequence), *task.sequence.size), bool), {}
+    for name, mask in found.items():
+        own, others = task.of_object(name), tuple(words for other, words in task.words if other != name)
+        free = mask & ~taken
+        free[tuple(own.points.negatives.T)] = False
+        free[tuple(own.points.coordinates.T)] = True
+        parted[name] = obey(free, own.points, own.own_words, others)
+        taken |= parted[name]
+    return parted
 
 
 class RoughPart:
@@ -89,14 +99,13 @@ class RoughPart:
         self.near.prepare()
         self.looks.prepare()
 
-    def answer(self, points: PointSet, words: Words) -> np.ndarray:
-        """(T, H, W) bool masks of one object, whose points have no name or all the same."""
-        near, superpixels = self.near, self.looks.superpixels
+    def answer(self, task: Task) -> np.ndarray:
+        """(T, H, W) bool masks of the only object of a task."""
+        near, superpixels, points = self.near, self.looks.superpixels, task.points
         bound = estimate_bound(self.sequence, points)
-        said = (((points.object_names or ("",))[0], words),)
-        task = Task(self.sequence, points, bound, ACCURATE, words=said)
+        task = replace(task, bound=bound)
         means = guess(self.looks, points, near.areas, near.frames, bound.fraction)
-        smoother = Smoother(near, *labelled_regions(superpixels, points, points, words))
+        smoother = Smoother(near, *labelled_regions(superpixels, points, points, task.own_words))
         maps = ProbabilityMaps(paint_regions(superpixels, means.astype(np.float16)))
         return choose_labels({"": task}, superpixels, (maps,), (smoother,)).labels == 1
 
@@ -128,16 +137,21 @@ class LearntPart:
         carried = tuple(carry_points(inside, focus.narrow_points(each), plan.clicks.carry) for each in points)
         return cls(group, focus, near, tuple(map(ProbabilityMaps, load_array(path, "probabilities"))), carried)
 
-    def answer(self, task: Task) -> list[np.ndarray]:
-        """(T, H, W) bool masks of each object of a task on some objects of this part, in order."""
-        names, touched = task.object_names, find_touched(task)
-        alone = {name: task.of_object(name) for name in names}
-        labels = self.group.choose(names).labels
+    def knows(self, names: tuple[str, ...]) -> bool:
+        """Whether objects of the run with these names learnt here; a single one may have another name now."""
+        return len(names) == len(self.group.objects) == 1 or set(names) <= set(self.group.objects)
+
+    def answer(self, names: tuple[str, ...], task: Task, touched: frozenset[str]) -> dict[str, np.ndarray]:
+        """(T, H, W) bool masks of some objects of this part.
+
+        names: what they are called in the run; in the task a single one may have no name. touched: see find_touched.
+        """
+        alone = {name: task.of_object(own) for name, own in zip(names, task.object_names, strict=True)}
+        labels, touched = self.group.choose(names).labels, touched & alone.keys()
         if touched or labels is None:
             labels = self._choose({name: self._narrow(own) for name, own in alone.items()}, touched)
         whole = self.focus.paste(labels)
-        masks = (whole == number for number in range(1, len(names) + 1))
-        return [obey(mask, own.points, own.own_words) for mask, own in zip(masks, alone.values(), strict=True)]
+        return {name: whole == number for number, name in enumerate(names, start=1)}
 
     def _narrow(self, task: Task) -> Task:
         return self.focus.narrow(replace(task, points=self.focus.drop_outside(task.points)))

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from fewpoint.core import AreaBound, SuperpixelMap
+from fewpoint.core import SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_arrays
-from fewpoint.io.runs import GROUPS, STAGES_FOLDER, read_finished, read_told
+from fewpoint.io.runs import GROUPS, STAGES_FOLDER, read_bound, read_finished, read_told
 from fewpoint.methods.registry import read_own_settings
 from fewpoint.pipeline.model import GroupModel, load_model
 from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
@@ -57,7 +57,7 @@ def _load_group(
     single = next(iter(described.values()))
     objects = [described[name] if len(described) > 1 else single for name in model.objects]
     return PreviousGroup(
-        bounds=tuple(AreaBound(each["bound"], each["bound_origin"]) for each in objects),
+        bounds=tuple(map(read_bound, objects)),
         box=tuple(entry["focus"]),
         model=model,
         superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,

@@ -20,6 +20,7 @@ from fewpoint.methods.registry import OwnSettings, preset
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.group import GroupOutcome, run_group
 from fewpoint.pipeline.groups import describe_groups, group_objects, run_groups
+from fewpoint.pipeline.masks import find_touched
 from fewpoint.pipeline.members import kept_of
 from fewpoint.pipeline.model import MODEL_FILE, join_models, save_model
 from fewpoint.pipeline.previous import PreviousRun
@@ -143,8 +144,7 @@ def _run_competitor(task: Task, log: StageLog) -> Done:
     def segment_all() -> tuple[list[ObjectResult], bool]:
         tasks = [task.of_object(name) for name in task.object_names]
         given = ((each.sequence, each.points, each.bound) for each in tasks)
-        found = [method.segment(*each, seed=task.seed).only for each in given]
-        return [obey_words(each, task, name) for each, name in zip(found, task.object_names, strict=True)], False
+        return [method.segment(*each, seed=task.seed).only for each in given], False
 
     return Done(_assemble(task, dict(zip(task.object_names, log.run(SEGMENTATION, 0, segment_all), strict=True))), [])
 
@@ -156,10 +156,10 @@ def _run_pipeline(task: Task, folder: RunFolder | None, log: StageLog) -> Done:
     if task.warm_start is not None:
         task = replace(task, adapted=task.plan.suit_warm_start())
     with cpu_threads(task.plan.training.threads):
-        device = choose_device(task.device)
+        device, touched = choose_device(task.device), find_touched(task)
 
         def run(names: tuple[str, ...], own: Task, own_folder: RunFolder | None) -> GroupOutcome:
-            return run_group(names, own, own_folder, log, device)
+            return run_group(names, own, own_folder, log, device, touched)
 
         groups, names = group_objects(task), task.object_names
         if len(groups) > 1:
@@ -183,10 +183,12 @@ def _name_objects(task: Task, found: dict[str, ObjectResult], notes: tuple[str, 
 
 def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
     """A result of objects that were segmented separately, and may claim the same pixels."""
+    found = {name: obey_words(each, task, name) for name, each in found.items()}
     if len(found) == 1:
         return _name_objects(task, found)
-    clicks = tuple(task.points.of_object(name) for name in task.object_names)
-    objects, notes = join_objects(tuple(found[name] for name in task.object_names), clicks)
+    names, touched = task.object_names, find_touched(task)
+    clicks, kept = tuple(map(task.points.of_object, names)), tuple(name not in touched for name in names)
+    objects, notes = join_objects(tuple(found[name] for name in names), clicks, kept)
     return _name_objects(task, dict(zip(task.object_names, objects, strict=True)), notes)
 
 

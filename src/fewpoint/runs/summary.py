@@ -53,6 +53,7 @@ def _describe_object(result: Result) -> dict[str, Any]:
         "areas_mm2": None if areas is None else areas.tolist(),
         "bound": result.bound.fraction,
         "bound_origin": result.bound.origin,
+        "bound_trusted": result.bound.trusted,
         "epochs": len(history),
         "selected_epoch": history.selected_epoch,
         "notes": list(_notes(result)),

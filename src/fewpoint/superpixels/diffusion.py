@@ -115,27 +115,6 @@ def diffuse(
     return np.clip(_even_out(links, wanted, np.concatenate([seeds, refused]), pull, settings), 0.0, 1.0)
 
 
-def correct(
-    links: RegionLinks, values: np.ndarray, seeds: np.ndarray, refused: np.ndarray, settings: DiffusionSettings
-) -> np.ndarray:
-    """(total,) values, corrected where they contradict seeds, whose value is 1, or refused regions, whose value is 0.
-
-    What is wrong there, one minus the value of a seed below 0.5 or minus that of a refused region at 0.5 or above,
-    flows along the image and fades with the way; seeds and refused regions that the values agree with hold it back.
-
-    >>> links = RegionLinks(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 0]), np.zeros(2, bool), np.ones(3))
-    >>> correct(links, np.array([0.0, 0.1, 0.1]), np.array([0]), NO_REGIONS, DiffusionSettings()).round(2).tolist()
-    [0.97, 0.98, 0.1]
-    """
-    missing = np.zeros(len(values))
-    missing[seeds] = np.where(values[seeds] < 0.5, 1 - values[seeds], 0.0)
-    missing[refused] = np.where(values[refused] >= 0.5, -values[refused], 0.0)
-    if not missing.any():
-        return np.array(values, np.float64)
-    held = np.concatenate([seeds, refused])
-    return np.clip(values + _even_out(links, missing, held, settings.pull, settings), 0.0, 1.0)
-
-
 def _even_out(
     links: RegionLinks, wanted: np.ndarray, firm: np.ndarray, pull: float, settings: DiffusionSettings
 ) -> np.ndarray:

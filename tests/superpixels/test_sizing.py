@@ -1,0 +1,148 @@
+"""How much is the object, on a square whose edge is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewpoint.core import ImageSequence, SuperpixelMap
+from fewpoint.superpixels.diffusion import RegionLinks, link_regions
+from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, LEVELS, find_level, find_openness, shift_to_factor
+
+SIDE, BLOCK = 10, 4  # blocks in a row, and pixels along each
+ROWS, COLUMNS = np.divmod(np.arange(SIDE**2), SIDE)
+DEPTH = 2 - np.maximum(np.abs(ROWS - 4), np.abs(COLUMNS - 4))  # of a block in the square, below 0 outside it
+SQUARE = DEPTH >= 0
+AREAS = np.full(SIDE**2, float(BLOCK**2))
+
+
+def make_chain(flow: list[float], borders: list[float], across: tuple[int, ...] = ()) -> RegionLinks:
+    """Regions in a row, each linked to the next."""
+    first = np.arange(len(flow))
+    return RegionLinks(
+        first, first + 1, np.array(flow), np.isin(first, across), np.ones(len(flow) + 1), np.array(borders)
+    )
+
+
+@pytest.fixture(scope="module")
+def links() -> RegionLinks:
+    """Of a bright square of 5 x 5 blocks on even ground."""
+    labels = np.arange(SIDE**2, dtype=np.int32).reshape(SIDE, SIDE).repeat(BLOCK, 0).repeat(BLOCK, 1)
+    frame = np.where(SQUARE, 200, 50).astype(np.uint8)[labels]
+    return link_regions(ImageSequence.from_array(frame[np.newaxis]), SuperpixelMap(labels[np.newaxis]), 10.0)
+
+
+def test_openness_is_the_flow_through_the_outline_by_its_length():
+    links = make_chain([1.0, 3.0, 8.0], [2.0, 4.0, 8.0])
+    scores = np.array([4.0, 2.0, 3.0, 0.0])
+    # Above 3.5 the first alone, above 2.5 the first and the third, above 1 all but the last.
+    assert find_openness(links, scores, np.array([1.0, 2.5, 3.5])).tolist() == [8 / 8, 12 / 14, 1 / 2]
+
+
+def test_a_score_at_the_level_is_inside():
+    links = make_chain([1.0], [2.0])
+    assert find_openness(links, np.array([1.0, 0.0]), np.array([0.0, 1.0, 1.5])).tolist() == pytest.approx(
+        [np.nan, 0.5, np.nan], nan_ok=True
+    )
+
+
+def test_links_through_time_are_no_outline():
+    links = make_chain([1.0, 9.0], [2.0, 0.0], across=(1,))
+    assert find_openness(links, np.array([2.0, 1.0, -1.0]), np.array([0.5, 1.5])).tolist() == pytest.approx(
+        [np.nan, 0.5], nan_ok=True
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(-3, 3), min_size=SIDE**2, max_size=SIDE**2))
+def test_openness_equals_a_loop_over_links(links, scores):
+    scores = np.array(scores)
+    slow = []
+    for level in LEVELS:
+        marked = scores >= level
+        cut = marked[links.first] != marked[links.second]
+        slow.append(links.flow[cut].sum() / links.borders[cut].sum() if cut.any() else np.nan)
+    np.testing.assert_allclose(find_openness(links, scores, LEVELS), slow, atol=1e-9)
+
+
+def grade(inside: float, rim: float, outside: float, generous: bool) -> np.ndarray:
+    """Scores of the square and of a rim one block wide, round it or within it."""
+    rim_depth = -1 if generous else 0
+    return np.where(rim_depth == DEPTH, rim, np.where(SQUARE, inside, outside))
+
+
+@pytest.mark.parametrize("doubt", [GIVEN, ESTIMATED])
+def test_the_edge_is_found_where_too_much_is_marked(links, doubt):
+    scores = grade(4.0, 0.8, -4.0, generous=True)
+    assert (scores >= 0).sum() == 49
+    level = find_level(links, scores, AREAS, doubt)
+    assert level > 0.8
+    np.testing.assert_array_equal(scores >= level, SQUARE)
+
+
+@pytest.mark.parametrize("doubt", [GIVEN, ESTIMATED])
+def test_the_edge_is_found_where_too_little_is_marked(links, doubt):
+    scores = grade(4.0, -0.8, -4.0, generous=False)
+    assert (scores >= 0).sum() == 9
+    level = find_level(links, scores, AREAS, doubt)
+    assert level <= -0.8
+    np.testing.assert_array_equal(scores >= level, SQUARE)
+
+
+def test_a_mask_that_ends_at_the_edge_stays(links):
+    assert find_level(links, np.where(SQUARE, 3.0, -3.0), AREAS, ESTIMATED) == 0
+
+
+def test_a_size_that_a_person_gave_is_doubted_less(links):
+    scores = grade(4.0, 2.0, -4.0, generous=True)
+    estimated, given_level = (find_level(links, scores, AREAS, doubt) for doubt in (ESTIMATED, GIVEN))
+    np.testing.assert_array_equal(scores >= estimated, SQUARE)
+    assert abs(given_level) < abs(estimated)
+
+
+@pytest.mark.parametrize("scores", [-1.0, 1.0])
+def test_nothing_is_found_where_nothing_or_all_is_marked(links, scores):
+    """There is no outline within the frame at any level that marks about as much."""
+    assert find_level(links, np.full(SIDE**2, scores), AREAS, ESTIMATED) == 0
+
+
+def test_a_small_remnant_with_a_sharp_outline_is_not_the_object(links):
+    # One block is under a twentieth of the 25 that are marked.
+    scores = np.where(SQUARE, 0.5, -4.0)
+    scores[0], scores[44] = -4.0, 2.0
+    assert (scores >= find_level(links, scores, AREAS, ESTIMATED)).sum() > 1
+
+
+@pytest.mark.parametrize(
+    ("factor", "marked"),
+    [(0.05, 1), (0.5, 1), (0.75, 2), (1.0, 2), (1.5, 3), (1.6, 3), (2.0, 4), (20.0, 4)],
+)
+def test_as_many_regions_are_marked_as_come_closest_to_the_factor(factor, marked):
+    scores = np.array([-2.0, 3.0, 1.0, -1.0])
+    shifted = scores + shift_to_factor(scores, np.ones(4), factor)
+    assert set(np.flatnonzero(shifted >= 0)) == set([1, 2, 3, 0][:marked])
+
+
+def test_areas_count_and_not_the_number_of_regions():
+    scores, areas = np.array([3.0, -1.0, -2.0]), np.array([10.0, 1.0, 9.0])
+    assert (scores + shift_to_factor(scores, areas, 1.1) >= 0).tolist() == [True, True, False]
+    assert (scores + shift_to_factor(scores, areas, 2.0) >= 0).tolist() == [True, True, True]
+
+
+def test_nothing_cannot_be_made_larger():
+    assert shift_to_factor(np.array([-1.0, -2.0]), np.ones(2), 3.0) == 0
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=12), st.data())
+def test_a_factor_of_one_marks_the_same(scores, data):
+    areas = np.array(data.draw(st.lists(st.integers(1, 50), min_size=len(scores), max_size=len(scores))), float)
+    scores = np.array(scores)
+    shifted = scores + shift_to_factor(scores, areas, 1.0)
+    np.testing.assert_array_equal(shifted >= 0, scores >= 0)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=12), st.floats(0.05, 20), st.floats(0.05, 20))
+def test_a_larger_factor_marks_no_less(scores, one, other):
+    scores = np.array(scores)
+    smaller, larger = (shift_to_factor(scores, np.ones(len(scores)), each) for each in sorted((one, other)))
+    assert set(np.flatnonzero(scores + smaller >= 0)) <= set(np.flatnonzero(scores + larger >= 0))

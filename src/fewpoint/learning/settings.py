@@ -162,7 +162,8 @@ class RoundSettings:
     share of each frame. doubt: factor on the probability of what is connected to no click.
     taper: how far the object's sizes on the frames are moved to those of slices of a whole object, if they follow them.
     outlines: by how much logits rise inside the parts of a frame with the clearest outlines, and fall elsewhere, if
-    they do not. sizes: how much the sizes in the targets count, relative to those predicted by a network that has
+    they do not. edges: how far the size is moved to that at which the object ends at edges of the image.
+    sizes: how much the sizes in the targets count, relative to those predicted by a network that has
     learnt from them.
     """
 
@@ -180,6 +181,7 @@ class RoundSettings:
     doubt: float = 0.3
     taper: float = 1.0
     outlines: float = 1.0
+    edges: float = 0.0
     sizes: float = 0.5
 
     def __post_init__(self) -> None:
@@ -190,7 +192,7 @@ class RoundSettings:
         require("rounds", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
         for name in ("nearness", "profile", "taper", "outlines"):
             require("rounds", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
-        for name in ("heldout", "sizes", "surest"):
+        for name in ("heldout", "sizes", "surest", "edges"):
             require("rounds", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
         require("rounds", "floor", 0 < self.floor <= 1, "above 0 and at most 1", self.floor)
         require("rounds", "doubt", 0 <= self.doubt <= 1, "between 0 and 1", self.doubt)

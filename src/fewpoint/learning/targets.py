@@ -58,6 +58,7 @@ class ClueWeights:
     doubt: float
     taper: float
     outlines: float
+    edges: float
 
     @classmethod
     def of(cls, settings: RoundSettings) -> "ClueWeights":
@@ -71,7 +72,8 @@ class Clues:
     points: a person's own. carried: the same and where motion carried them to. heldout_share: mean share of a frame
     that the object covers according to the clicks held out, None if there were none. taken: share of the frames that
     show the object, according to networks trained with the same prior on all. even_out: evens (T, regions)
-    probabilities out along the image, None leaves them as they are.
+    probabilities out along the image, None leaves them as they are. find_level: the level of (T, regions) scores at
+    which the object ends according to the image, None if nothing says so.
     """
 
     points: PointSet
@@ -79,6 +81,7 @@ class Clues:
     heldout_share: float | None = None
     taken: float = 1.0
     even_out: Callable[[np.ndarray], np.ndarray] | None = None
+    find_level: Callable[[np.ndarray], float] | None = None
 
 
 def make_targets(
@@ -272,7 +275,10 @@ def _follow_image(scores: Tensor, samples: SampleSet, clues: Clues, bound: AreaB
     if clues.even_out is not None:
         pooled = torch.from_numpy(clues.even_out(pooled.cpu().numpy())).to(pooled)
     level = _level_of_share(pooled, areas, min(share, bound.fraction))
-    return spread(logit(pooled.clamp(LEAST, 1 - LEAST)) - math.log(level / (1 - level)), samples)
+    scores = logit(pooled.clamp(LEAST, 1 - LEAST)) - math.log(level / (1 - level))
+    if weights.edges and clues.find_level is not None:
+        scores = scores - weights.edges * clues.find_level(scores.cpu().double().numpy())
+    return spread(scores, samples)
 
 
 def _covering_level(values: Tensor, areas: Tensor) -> float:

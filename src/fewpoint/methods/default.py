@@ -71,4 +71,5 @@ FAST = replace(
     training=replace(ACCURATE.training, max_side=128, frames_per_epoch=80),
     warmup=replace(ACCURATE.warmup, epochs=16),
     rounds=replace(ACCURATE.rounds, networks=2, round_epochs=16),
+    refine=replace(ACCURATE.refine, epochs=3),
 )

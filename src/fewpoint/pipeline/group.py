@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import BinaryIO
 
 import numpy as np
@@ -20,8 +20,8 @@ from fewpoint.core import (
 )
 from fewpoint.core.paging import stack_arrays
 from fewpoint.errors import InputError
-from fewpoint.io.atomic import save_array, save_arrays
-from fewpoint.io.decoding import load_array, load_arrays, naming
+from fewpoint.io.atomic import save_array, save_arrays, write_atomically
+from fewpoint.io.decoding import load_array, naming
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.motion import carry_points
 from fewpoint.learning.targets import Clues
@@ -30,7 +30,7 @@ from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, find_touched, keep_untouched
+from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, doubt_size, find_touched, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
@@ -222,8 +222,11 @@ def _prepare(tasks: Tasks, superpixels: SuperpixelMap, device: torch.device) -> 
     smoothers = build_smoothers(tasks, superpixels, carried) if evens_out or refines else (None,) * len(tasks)
     prepared = {}
     for (name, task), own, smoother, moved in zip(tasks.items(), samples, smoothers, carried, strict=True):
-        even_out = smoother.even_out if smoother is not None and evens_out else None
-        prepared[name] = ObjectInputs(task, own, Clues(task.points, moved, even_out=even_out), smoother)
+        clues = Clues(task.points, moved)
+        if smoother is not None and evens_out:
+            find_level = partial(smoother.find_level, doubt=doubt_size(task))
+            clues = replace(clues, even_out=smoother.even_out, find_level=find_level)
+        prepared[name] = ObjectInputs(task, own, clues, smoother)
     return prepared
 
 
@@ -239,11 +242,11 @@ def _run_inside(
     epochs = task.plan.count_epochs(task.refining)
     trained, histories = log.run("learning", epochs, lambda: _learn(rounds))
     maps = log.run("prediction", 0, lambda: _predict(trained, inputs, folder))
-    labels = log.run("masks", 0, lambda: _choose_labels(inputs, superpixels, maps, folder))
+    labels, final = log.run("masks", 0, lambda: _choose_labels(inputs, superpixels, maps, folder))
     found = {}
     for number, ((name, own), masks) in enumerate(zip(inputs.items(), labels.masks(len(inputs)), strict=True)):
         priors = estimate_priors(tuple(member.objects[number] for member in trained), own.samples)
-        found[name] = ObjectResult(masks, maps[number], priors, histories[number], own.task.settled_bound)
+        found[name] = ObjectResult(masks, final[number], priors, histories[number], own.task.settled_bound)
     return found, trained, labels
 
 
@@ -281,23 +284,15 @@ def _choose_labels(
     superpixels: SuperpixelMap,
     maps: tuple[ProbabilityMaps, ...],
     folder: RunFolder | None,
-) -> tuple[Labels, bool]:
+) -> tuple[tuple[Labels, tuple[ProbabilityMaps, ...]], bool]:
+    """The labels, kept for answers at once and for refinements, and what each object's masks were cut from."""
     tasks, smoothers = {name: own.task for name, own in inputs.items()}, tuple(own.smoother for own in inputs.values())
-
-    def choose() -> Labels:
-        chosen = choose_labels(tasks, superpixels, maps, smoothers, _levels_of(inputs))
-        touched = frozenset(name for name, own in inputs.items() if own.touched)
-        return Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.levels)
-
-    def save(labels: Labels, file: BinaryIO) -> None:
-        arrays = {"values": labels.values, "ties": np.array(labels.ties), "levels": np.array(labels.levels)}
-        save_arrays(arrays, file)
-
-    def load(path: Path) -> Labels:
-        stored = load_arrays(path)
-        return Labels(stored["values"], int(stored["ties"]), tuple(stored["levels"].tolist()))
-
-    return keep(folder, "masks.npz", choose, save, load)
+    chosen = choose_labels(tasks, superpixels, maps, smoothers, _levels_of(inputs))
+    touched = frozenset(name for name, own in inputs.items() if own.touched)
+    labels = Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.levels)
+    if folder is not None:
+        write_atomically(folder.artefact("masks.npz"), lambda file: save_arrays({"values": labels.values}, file))
+    return (labels, chosen.probabilities), False
 
 
 def _levels_of(inputs: dict[str, ObjectInputs]) -> tuple[float | None, ...]:

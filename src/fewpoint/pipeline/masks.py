@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap, Words
 from fewpoint.core.labels import share_pixels
-from fewpoint.core.paging import make_frames, walk
+from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
@@ -28,15 +28,15 @@ from fewpoint.superpixels.regions import (
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, find_level, shift_to_factor
+from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, SizeDoubt, find_level, shift_to_factor
 from fewpoint.tracking.paths import track
 
 Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
 
 SUREST = 1e-4  # probabilities are kept this far from 0 and 1
-MOST_OUTLINED = 120  # regions of outlined frames that a correction heeds: those that are most wrong
-OUTLINE_LEVELS = np.arange(-3.0, 3.01, 0.25)
-FAR, NEAR_FRAMES, UNTOLD = 0.5, 8.0, 0.3  # how much an outlined frame says about the size on others
+MOST_OUTLINED = 12  # regions on each side of an outline that a correction heeds: those that are most wrong
+OUTLINE_LEVELS = np.arange(-1.5, 1.51, 0.25)
+NEAR_FRAMES = 8.0  # over which an outlined frame says something about the size on others
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,12 @@ class Smoother:
         """(total,) probabilities for the last masks."""
         return self._diffuse(means, self.settings.last_pull)
 
+    def find_level(self, pooled: np.ndarray, doubt: SizeDoubt) -> float:
+        """The level of (T, regions) scores at which the object ends according to the image."""
+        near = self.surroundings
+        real = np.arange(pooled.shape[1]) < near.superpixels.counts[:, np.newaxis]
+        return find_level(near.links, pooled[real], near.areas, doubt)
+
     def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(T, regions) values with the work done on those of regions that there are, (total,)."""
         real = np.arange(pooled.shape[1]) < self.surroundings.superpixels.counts[:, np.newaxis]
@@ -132,12 +138,17 @@ def settle(task: Task, means: np.ndarray, smoother: Smoother, level: float | Non
     raw = _logits(means)
     if level is None:
         evened = _logits(smoother.even_out_last(means))
-        level = find_level(near.links, evened, near.areas, GIVEN if task.settled_bound.trusted else ESTIMATED)
+        level = find_level(near.links, evened, near.areas, doubt_size(task))
     scores = raw - level
     scores -= _levels_of_outlines(scores, words, near)[near.frames]
     scores += _heed_places(task, scores, near)
     scores = _logits(smoother.even_out_last(expit(scores)))
     return Settled(scores + _heed_sizes(scores, words, near), level)
+
+
+def doubt_size(task: Task) -> SizeDoubt:
+    """How far the size that networks suggest may be off, given what they were told."""
+    return GIVEN if task.settled_bound.trusted else ESTIMATED
 
 
 def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:
@@ -163,19 +174,19 @@ def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -
 def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
     """(T,) levels at which outlined frames say that the object ends.
 
-    The level of an outlined frame is the one at which the mask cut from it is most like the outline. It counts on that
-    frame, less on frames far away, and less if there are no others that say the same.
+    The level of an outlined frame is the one at which the mask cut from it is most like the outline. It counts half on
+    that frame, less on others the farther they are, and more if other outlined frames say the same.
     """
     n_frames = len(near.superpixels.counts)
     inside, _ = outlined_regions(near.superpixels, replace(words, boxes=()))
-    weights, total = np.full(n_frames, UNTOLD), np.zeros(n_frames)
+    weights, total = np.ones(n_frames), np.zeros(n_frames)
     for frame, runs in words.outlined.items():
         if not runs:
             continue  # the object is not there: that says nothing about its size elsewhere
         here = np.flatnonzero(near.frames == frame)
         truth = np.isin(here, inside)
         level = _likest_level(scores[here], near.areas[here], truth)
-        weight = FAR + (1 - FAR) * np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
+        weight = np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
         weights, total = weights + weight, total + weight * level
     return total / weights
 
@@ -204,12 +215,14 @@ def _heed_sizes(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndar
 class Chosen:
     """labels: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one object as another.
 
-    levels: of each object, see Settled; 0 for one whose size was not settled here.
+    levels: of each object, see Settled; 0 for one whose size was not settled here. probabilities: of each object, what
+    its mask was cut from at 0.5 before single words were obeyed to the letter.
     """
 
     labels: np.ndarray
     ties: int
     levels: tuple[float, ...]
+    probabilities: tuple[ProbabilityMaps, ...]
 
 
 def choose_labels(
@@ -229,14 +242,21 @@ def choose_labels(
     """
     levels = (None,) * len(tasks) if levels is None else levels
     given = zip(tasks.values(), probabilities, smoothers, levels, strict=True)
-    claims, settled = zip(
-        *(_claim(task, superpixels, maps, own, level) for task, maps, own, level in given), strict=True
-    )
+    made = [_claim(task, superpixels, maps, own, level) for task, maps, own, level in given]
     labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
-    for place, of_frame in zip(walk(labels), zip(*claims, strict=True), strict=True):
+    for place, of_frame in zip(walk(labels), zip(*(each.frames for each in made), strict=True), strict=True):
         place[:], tied = share_pixels(of_frame)
         ties += tied
-    return Chosen(labels, ties, tuple(settled))
+    return Chosen(labels, ties, tuple(each.level for each in made), tuple(each.probabilities for each in made))
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What one object claims of each frame, see _claim_frames, with its probabilities and level, see Chosen."""
+
+    frames: Iterator[np.ndarray]
+    probabilities: ProbabilityMaps
+    level: float
 
 
 def _claim(
@@ -245,15 +265,16 @@ def _claim(
     probabilities: ProbabilityMaps,
     smoother: Smoother | None,
     level: float | None,
-) -> tuple[Iterator[np.ndarray], float]:
-    """What an object claims of each frame, see _claim_frames, and by how much scores were lowered for its size."""
+) -> Claim:
     means = region_means(superpixels, probabilities.values)
     if smoother is None or task.plan.diffusion is None:
-        return _claim_frames(task, superpixels, _claim_regions(task, superpixels, means)), 0.0
+        regions = _claim_regions(task, superpixels, means)
+        return Claim(_claim_frames(task, superpixels, regions), probabilities, 0.0)
     settled = settle(task, means, smoother, level)
-    frames = take_to_pixels(superpixels, probabilities.values, expit(settled.scores), smoother.settings.blur)
-    cut = (np.where(frame < 0.5, np.float32(-np.inf), frame) for frame in frames)
-    return _claim_frames(task, superpixels, cut), settled.level
+    moved = take_to_pixels(superpixels, probabilities.values, expit(settled.scores), smoother.settings.blur)
+    maps = gather_frames(moved, superpixels.labels.shape, np.float16)
+    cut = (np.where(frame < 0.5, -np.inf, frame).astype(np.float32) for frame in walk(maps))
+    return Claim(_claim_frames(task, superpixels, cut), ProbabilityMaps(maps), settled.level)
 
 
 def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) -> Iterator[np.ndarray]:

@@ -196,6 +196,17 @@ def test_a_run_that_failed_or_was_stopped_is_not_begun_again_before_something_is
     assert desk.runs == [("cancelled", None), ("failed", None)]
 
 
+def test_a_run_begun_by_hand_leaves_nothing_to_begin_by_itself(desk):
+    desk.say(FIRST, SECOND)
+    desk.add(desk.session, refine=False)
+    desk.following.note_run(desk.session)
+    shown = desk.session.describe_live()
+    assert not shown.due and shown.newer == []
+    desk.end()
+    desk.wait(60)
+    assert desk.runs == [("finished", None)]
+
+
 def test_a_run_that_cannot_begin_is_told_once(desk):
     desk.learn_first()
     desk.refusal = "b was called c"

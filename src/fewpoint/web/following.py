@@ -119,6 +119,13 @@ class Following:
             self._ask(followed, project)
             self._changed.notify_all()
 
+    def note_run(self, session: Session) -> None:
+        """A person has begun a run: what is left to learn after it is another matter now."""
+        with self._changed:
+            followed = self._followed.get(session.id)
+            if followed is not None and session.live.on:
+                session.change_live(due=_is_due(followed))
+
     def follow_up(self, session: Session) -> None:
         """A run has ended: answer from it, and learn what was said since."""
         with self._changed:
@@ -212,10 +219,8 @@ class Following:
         followed.process.ask(order)
 
     def _show_due(self, followed: Followed) -> None:
-        session = followed.session
-        begun = followed.said_at is not None and choose_next(session) in ("run", "refine")
-        if begun != session.live.due:
-            session.change_live(due=begun)
+        if _is_due(followed) != followed.session.live.due:
+            followed.session.change_live(due=_is_due(followed))
 
 
 def choose_step(session: Session, quiet_s: float) -> Step:
@@ -279,6 +284,11 @@ def take_news(session: Session, news: LiveNews) -> None:
 
 def _knows(session: Session, run: RunRecord) -> bool:
     return not is_news(session.project, session.project_at(run.version))
+
+
+def _is_due(followed: Followed) -> bool:
+    """Whether a run will begin by itself."""
+    return followed.said_at is not None and choose_next(followed.session) in ("run", "refine")
 
 
 def _end(followed: Followed) -> None:

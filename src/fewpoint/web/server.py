@@ -240,7 +240,9 @@ def show_frame(
 @router.post("/projects/{project}/runs")
 def start_run(session: TheSession, state: TheState, request: messages.RunRequest) -> messages.RunMessage:
     """Begin a run; it goes on when the page is closed."""
-    return state.queue.add(session, request.refine)
+    begun = state.queue.add(session, request.refine)
+    state.following.note_run(session)
+    return begun
 
 
 @router.get("/projects/{project}/runs/{run}")
@@ -259,7 +261,9 @@ def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
 @router.post("/projects/{project}/runs/{run}/resume")
 def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
     """Go on with a run that was interrupted or failed."""
-    return state.queue.resume(session, run)
+    resumed = state.queue.resume(session, run)
+    state.following.note_run(session)
+    return resumed
 
 
 @router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)

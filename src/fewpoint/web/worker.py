@@ -97,7 +97,7 @@ class Course:
             self._epochs, self._done, self._phase = event.total, event.epochs_done, event.record.phase
             self._teller.say(self._progress())
         elif isinstance(event, Message):
-            self._teller.say(Noted(text=event.text, warning=event.warning))
+            self._teller.say(Noted(text=leave_out_options(event.text), warning=event.warning))
 
     def _progress(self) -> Progressed:
         left = self._estimate(self._done, self._epochs) if self._stage == "learning" else None
@@ -129,13 +129,23 @@ def work(order: Order, teller: Teller, stop: threading.Event) -> None:
     try:
         stopped = run_order(order, Course(order, teller, stop, look), look)
     except FewpointError as error:
-        teller.say(Ended(state="failed", error=" ".join(str(error).split())))
+        reason = " ".join(str(error).split())
+        teller.say(Ended(state="failed", error=leave_out_options(reason) or reason))
     except Exception as error:
         traceback.print_exc()
         cause = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         teller.say(Ended(state="failed", error=f"the training stopped with {cause}"))
     else:
         teller.say(Ended(state="cancelled" if stopped else "finished", error=""))
+
+
+def leave_out_options(text: str) -> str:
+    """What the page shows of a line that may end with advice about the command line.
+
+    >>> leave_out_options("bound: assumed to be 10.0% of a frame: too few points; give --max-fraction")
+    'bound: assumed to be 10.0% of a frame: too few points'
+    """
+    return "; ".join(part for part in text.split("; ") if "--" not in part)
 
 
 def _obey(commands: TextIO, stop: threading.Event) -> None:

@@ -25,7 +25,7 @@ export function setUpLive() {
 /** @param {import("./types.js").LiveMessage} live */
 function inWords(live) {
   if (live.state === "starting") return "Getting ready to answer your clicks…";
-  if (activeRun() !== null && live.newer.length > 0) return "Learning; your last words are learnt after that.";
+  if (activeRun() !== null && live.newer.length > 0) return "Learning; your last words come next.";
   if (activeRun() !== null) return "Learning from what you said.";
   if (live.due) return "Learning begins in a moment.";
   if (shownRun() === null) return "Learning begins once two frames are marked.";

@@ -12,7 +12,7 @@ const PARALLEL = 3;
 const MOST_WAITING = 12;
 
 /** The share of a first run's learning after which its previews are better than a rough mask. */
-const PREVIEWED_FROM = 1 / 3;
+const PREVIEWED_FROM = 0.7;
 
 /** @typedef {{mask: Uint8Array, width: number, picture: HTMLCanvasElement, edges: Path2D, rough: boolean}} DrawnMask */
 /**

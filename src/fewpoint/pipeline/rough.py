@@ -19,7 +19,7 @@ from fewpoint.core.threads import work_ahead
 from fewpoint.learning.clicks import mean_places
 from fewpoint.superpixels.diffusion import DiffusionSettings
 from fewpoint.superpixels.intensity import window_of
-from fewpoint.superpixels.regions import region_centroids, regions_at_points
+from fewpoint.superpixels.regions import channel_means, region_centroids, regions_at_points
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames, to_lightness
 
 SUPERPIXELS = SuperpixelSettings(count=500, max_side=160)
@@ -60,9 +60,7 @@ class RoughLooks:
         def measure(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
             colours = to_lightness(window.apply(frame)) / 100
             around = [gaussian_filter(colours, (blur * sides, blur * sides, 0)) for blur in BLURS]
-            regions, channels = labels.ravel(), np.concatenate([colours, colours**2, *around], axis=-1)
-            sums = [np.bincount(regions, channel.ravel()) for channel in np.moveaxis(channels, -1, 0)]
-            return np.stack(sums, axis=1) / np.bincount(regions)[:, np.newaxis]
+            return channel_means(labels, np.concatenate([colours, colours**2, *around], axis=-1))
 
         means = np.concatenate(list(work_ahead(measure, walk(self.sequence.frames), walk(self.superpixels.labels))))
         count = self.sequence.shape[-1]

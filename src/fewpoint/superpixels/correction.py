@@ -15,7 +15,7 @@ from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.core.paging import walk
 from fewpoint.core.threads import work_ahead
 from fewpoint.superpixels.intensity import window_of
-from fewpoint.superpixels.regions import frame_of_region, region_centroids
+from fewpoint.superpixels.regions import channel_means, frame_of_region, region_centroids
 
 MARGIN = 1.0  # by which a label that was contradicted is obeyed
 LENGTH = 0.5  # of the kernel in space, in radii of the object
@@ -60,9 +60,7 @@ def describe_regions(sequence: ImageSequence, superpixels: SuperpixelMap) -> Reg
     def measure(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
         colours = window.apply(frame)
         around = gaussian_filter(colours, (blur, blur, 0))
-        regions, channels = labels.ravel(), np.concatenate([colours, around], axis=-1)
-        sums = [np.bincount(regions, channel.ravel()) for channel in np.moveaxis(channels, -1, 0)]
-        return np.stack(sums, axis=1) / np.bincount(regions)[:, np.newaxis]
+        return channel_means(labels, np.concatenate([colours, around], axis=-1))
 
     features = np.concatenate(list(work_ahead(measure, walk(sequence.frames), walk(superpixels.labels))))
     return RegionTraits(region_centroids(superpixels), frame_of_region(superpixels), _whiten(features))

@@ -17,7 +17,7 @@ from fewpoint.core.paging import walk
 from fewpoint.core.threads import work_ahead
 from fewpoint.errors import SettingsError
 from fewpoint.superpixels.intensity import window_of
-from fewpoint.superpixels.regions import region_areas
+from fewpoint.superpixels.regions import channel_means, region_areas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -160,9 +160,7 @@ def _mean_colours(sequence: ImageSequence, superpixels: SuperpixelMap) -> np.nda
     window = window_of(sequence)
 
     def measure(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        regions, channels = labels.ravel(), np.moveaxis(window.apply(frame), -1, 0)
-        sums = [np.bincount(regions, channel.ravel()) for channel in channels]
-        return np.stack(sums, axis=1) / np.bincount(regions)[:, np.newaxis]
+        return channel_means(labels, window.apply(frame))
 
     return np.concatenate(list(work_ahead(measure, walk(sequence.frames), walk(superpixels.labels))))
 

@@ -31,6 +31,17 @@ def region_means(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
     return np.concatenate(sums) / region_areas(superpixels)
 
 
+def channel_means(labels: np.ndarray, channels: np.ndarray) -> np.ndarray:
+    """(regions, C) mean over each region of one frame's (H, W) labels of its (H, W, C) channels.
+
+    >>> channel_means(np.array([[0, 0, 1]]), np.array([[[1.0, 4.0], [3.0, 4.0], [5.0, 0.0]]])).tolist()
+    [[2.0, 4.0], [5.0, 0.0]]
+    """
+    regions = labels.ravel()
+    sums = [np.bincount(regions, channel.ravel()) for channel in np.moveaxis(channels, -1, 0)]
+    return np.stack(sums, axis=1) / np.bincount(regions)[:, np.newaxis]
+
+
 def region_centroids(superpixels: SuperpixelMap) -> np.ndarray:
     """(total, 2) float64 mean y and x of each region, in pixels."""
     height, width = superpixels.labels.shape[1:]

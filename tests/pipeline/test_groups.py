@@ -142,6 +142,13 @@ def test_joined_results_tell_ties_and_leave_each_object_its_clicks():
     assert (a.masks + 2 * b.masks)[0, 0].tolist() == [1, 2, 1, 1]
 
 
+def test_an_object_that_is_kept_loses_no_pixel_but_to_a_click_on_another():
+    parts = (make_result([1, 1, 1, 1], [0.9, 0.9, 0.9, 0.9]), make_result([0, 1, 1, 0], [0.1, 0.1, 0.1, 0.1]))
+    clicks = (PointSet.from_rows([(0, 0, 1)]), PointSet.from_rows([(0, 0, 2)]))
+    (a, b), _ = join_objects(parts, clicks, (False, True))
+    assert (a.masks + 2 * b.masks)[0, 0].tolist() == [1, 1, 2, 1]
+
+
 def test_points_of_other_groups_are_negatives_and_names_bounds_and_marks_are_kept():
     task = make_far_task()
     points = replace(task.points, negatives=np.array([[0, 1, 1], [0, 2, 2]]), negative_objects=("far", "near"))

@@ -134,6 +134,46 @@ def test_a_refinement_with_nothing_new_to_say_changes_nothing_and_trains_nothing
     assert (counter.steps, counter.phases) == (0, [])
 
 
+def test_after_a_click_its_pixel_is_in_and_after_a_negative_out(scene, fresh):
+    before = fresh[0].masks
+    missed, leaked = [(4, 24, 34)], [tuple(map(int, row)) for row in np.argwhere(before & ~scene.bright)[:1]]
+    assert not before[missed[0]] and before[leaked[0]]
+    masks = refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS + missed, negatives=leaked)).masks
+    assert masks[missed[0]] and not masks[leaked[0]]
+
+
+def test_an_outlined_frame_is_as_drawn_and_changes_the_others(scene, fresh):
+    """The clicks say nothing of the dim half; one outline does, and that the disc elsewhere is not the object."""
+    outline = (scene.bright | scene.dim)[3]
+    refined = refine(fresh[1], scene.sequence, PointSet.from_rows(CLICKS), words=Words.of({3: outline}))
+    np.testing.assert_array_equal(refined.masks[3], outline)
+    others = np.arange(FRAMES) != 3
+    bright, dim, other = (refined.masks[others][part[others]].mean() for part in (scene.bright, scene.dim, scene.other))
+    assert bright > 0.8
+    assert dim > 0.8
+    assert other < 0.1
+
+
+def test_clicks_that_contradict_nothing_hardly_change_the_size_however_often_they_are_refined(scene, fresh):
+    result, previous, _ = fresh
+    first, clicks = result.masks.sum(), list(CLICKS)
+    for frame in range(3):
+        inside = np.argwhere(result.masks[frame] & scene.bright[frame])
+        clicks.append((frame, *map(int, inside[len(inside) // 3])))
+        task = Task(scene.sequence, PointSet.from_rows(clicks), None, SMALL, device="cpu", previous=previous)
+        result, previous = run_and_keep(task)
+        assert scene.recall(result)[1] < 0.1
+    assert result.masks.sum() == pytest.approx(first, rel=0.25)
+
+
+def test_a_size_makes_masks_larger_without_learning_to_be_so(scene, fresh):
+    points = PointSet.from_rows(CLICKS)
+    larger, smaller = (refine(fresh[1], scene.sequence, points, words=Words(size=size)) for size in (1.5, 0.6))
+    assert larger.masks.sum() > 1.2 * fresh[0].masks.sum()
+    assert smaller.masks.sum() < 0.9 * fresh[0].masks.sum()
+    np.testing.assert_array_equal(larger.probabilities.values, smaller.probabilities.values)
+
+
 def test_a_frame_marked_absent_becomes_empty(scene, fresh):
     points = PointSet.from_rows([row for row in CLICKS if row[0] != 3], absent=[3])
     masks = refine(fresh[1], scene.sequence, points).masks

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, EpochFinished, Message, PointSet, Result, StepsTaken
+from fewpoint.core import AreaBound, EpochFinished, Message, PointSet, Result, StepsTaken, Words
 from fewpoint.core.settings import override_from_text
 from fewpoint.evaluation.phantom import ObjectsPhantom, make_objects
 from fewpoint.io.atomic import read_json
@@ -181,6 +181,28 @@ def test_what_was_deleted_from_a_finished_run_is_made_from_scratch(phantom, firs
     assert (one.labels.values != other.labels.values).sum() < 0.2 * (one.labels.values > 0).sum()
 
 
+def test_a_click_in_the_mask_of_another_object_corrects_both(phantom, first):
+    _, before, previous = first
+    place = find_farthest(phantom, before, TWO)
+    points = points_on(phantom, (ONE, TWO))
+    more = PointSet.from_rows([*map(tuple, points.coordinates.tolist()), place], [], [*points.objects, ONE])
+    refined = refine(previous, phantom.sequence, more)
+    assert refined[ONE].masks[place]
+    assert (before[TWO].masks & ~refined[TWO].masks).sum() > 1  # more of it than the pixel
+
+
+def test_what_is_outlined_of_one_group_is_not_taken_by_another(phantom, first):
+    path, _, _ = first
+    outline = phantom.labels[2] == 1  # where the first object is, the new one is said to be
+    rows = [row for row in map(tuple, phantom.points.coordinates.tolist()) if row[0] != 2]
+    names = [name for frame, name in zip(phantom.points.frames, phantom.points.objects, strict=True) if frame != 2]
+    refined = refine(
+        path, phantom.sequence, PointSet.from_rows(rows, [], names), words={THREE: Words.of({2: outline})}
+    )
+    np.testing.assert_array_equal(refined[THREE].masks[2], outline)
+    assert not refined[ONE].masks[2][outline].any()
+
+
 @pytest.mark.parametrize("left", [(ONE,), (TWO,)])
 def test_an_object_without_points_is_dropped_and_the_other_stays(phantom, first, left, tmp_path):
     path, before, kept = first
@@ -295,6 +317,19 @@ def test_a_click_in_one_group_changes_no_pixel_of_the_others(groups, name):
     for other in {each.name for each in before.objects} - {name}:
         np.testing.assert_array_equal(refined[other].masks, before[other].masks)
         np.testing.assert_array_equal(refined[other].probabilities.values, before[other].probabilities.values)
+
+
+def test_a_click_outside_the_part_worked_on_widens_it_and_changes_its_own_object_alone(groups):
+    _, before, previous = groups
+    task, place = make_far_task(FAR), (0, 70, 70)
+    assert previous.groups[1].objects == ("near", "small") and previous.groups[1].box[1] <= 70
+    rows = [*map(tuple, task.points.coordinates.tolist()), place]
+    more = PointSet.from_rows(rows, [], [*task.points.objects, "near"])
+    refined, kept = run_and_keep(replace(task, bound=None, points=more, previous=previous))
+    assert kept.groups[1].box[1] > 70
+    assert refined["near"].masks[place]
+    for other in ("far", "small"):
+        np.testing.assert_array_equal(refined[other].masks, before[other].masks)
 
 
 def test_groups_with_nothing_new_to_say_stay_as_they_are_group_by_group(groups, tmp_path):

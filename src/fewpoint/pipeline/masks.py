@@ -29,7 +29,7 @@ from fewpoint.superpixels.regions import (
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, find_level, shift_to_factor
+from fewpoint.superpixels.sizing import find_level, shift_to_factor
 from fewpoint.tracking.paths import track
 
 Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
@@ -94,6 +94,11 @@ class Smoother:
         """(total,) probabilities for the last masks."""
         return self._diffuse(means, self.settings.last_pull)
 
+    def find_level(self, means: np.ndarray) -> float:
+        """The level of the logits of (total,) probabilities at which the object ends according to the image."""
+        near = self.surroundings
+        return find_level(near.links, _logits(self.even_out_last(means)), near.areas)
+
     def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(T, regions) values with the work done on those of regions that there are, (total,)."""
         real = np.arange(pooled.shape[1]) < self.surroundings.superpixels.counts[:, np.newaxis]
@@ -127,16 +132,16 @@ class Settled:
 def settle(task: Task, means: np.ndarray, smoother: Smoother, level: float | None = None) -> Settled:
     """What the (total,) mean probabilities of networks amount to, once size and words are heeded.
 
-    level: by how much logits are lowered for the object's size; None to find out where the image suggests it ends.
+    level: by how much logits are lowered for the object's size. None for networks that have just learnt from every
+    word: a click that they still contradict is then left to itself, and the size is found out unless a person gave it.
     """
-    near, words = smoother.surroundings, task.own_words
-    raw = _logits(means)
+    near, words, is_first = smoother.surroundings, task.own_words, level is None
     if level is None:
-        evened = _logits(smoother.even_out_last(means))
-        level = find_level(near.links, evened, near.areas, GIVEN if task.settled_bound.trusted else ESTIMATED)
-    scores = raw - level
+        level = 0.0 if task.settled_bound.trusted else smoother.find_level(means)
+    scores = _logits(means) - level
     scores -= _levels_of_outlines(scores, words, near)[near.frames]
-    scores += _heed_places(task, scores, near)
+    if not is_first:
+        scores += _heed_places(task, scores, near)
     scores = _logits(smoother.even_out_last(expit(scores)))
     return Settled(scores + _heed_sizes(scores, words, near), level)
 

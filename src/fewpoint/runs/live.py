@@ -107,7 +107,8 @@ class RoughPart:
         means = guess(self.looks, points, near.areas, near.frames, bound.fraction)
         smoother = Smoother(near, *labelled_regions(superpixels, points, points, task.own_words))
         maps = ProbabilityMaps(paint_regions(superpixels, means.astype(np.float16)))
-        return choose_labels({"": task}, superpixels, (maps,), (smoother,)).labels == 1
+        level = smoother.find_level(means)
+        return choose_labels({"": task}, superpixels, (maps,), (smoother,), (level,)).labels == 1
 
 
 @dataclass(frozen=True, eq=False)

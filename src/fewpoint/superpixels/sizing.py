@@ -5,8 +5,6 @@ masks that some level cuts out of their scores, the right one ends where colours
 that ends in the middle of something, values flow freely.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fewpoint.superpixels.diffusion import RegionLinks
@@ -15,18 +13,8 @@ LEVELS = np.arange(-4.0, 4.01, 0.25)
 CLOSED = 0.02  # openness at which an outline is as good as closed
 SMALLEST_SHARE = 0.05  # of what is marked at level 0: less is a remnant, however sharp its outline
 BLUR = (0.25, 0.5, 0.25)  # over neighbouring levels
-
-
-@dataclass(frozen=True)
-class SizeDoubt:
-    """How far the size that networks suggest may be off: standard deviations of the level and of the share's log."""
-
-    level: float
-    share: float
-
-
-# A bound that a person gives is within a factor of two or so; one estimated from clicks is often off by three.
-GIVEN, ESTIMATED = SizeDoubt(0.75, 0.6), SizeDoubt(1.5, 1.2)
+# How far the size that networks suggest may be off: bounds estimated from clicks are often off by three.
+LEVEL_DOUBT, SHARE_DOUBT = 1.5, 1.2
 
 
 def find_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -53,11 +41,11 @@ def find_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray) ->
     return np.where(crossed, sum_cut(links.flow[within]) / np.where(crossed, borders, 1.0), np.nan)
 
 
-def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray, doubt: SizeDoubt) -> float:
+def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray) -> float:
     """The level, on the scale of the (total,) scores, at which the object ends; 0 is what the networks suggest.
 
     Of all levels l at which the share s(l) is marked, the one that minimises
-      log(openness(l) + CLOSED) + l^2 / (2 doubt.level^2) + log(s(l) / s(0))^2 / (2 doubt.share^2).
+      log(openness(l) + CLOSED) + l^2 / (2 LEVEL_DOUBT^2) + log(s(l) / s(0))^2 / (2 SHARE_DOUBT^2).
     areas: (total,) of the regions.
     """
     covered = np.array([areas[scores >= level].sum() for level in LEVELS], np.float64)
@@ -67,8 +55,8 @@ def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray, doubt:
     if not expected or not usable.any():
         return 0.0
     smooth = np.convolve(np.pad(np.where(usable, openness, 1.0), 1, mode="edge"), BLUR, mode="valid")
-    costs = np.log(smooth + CLOSED) + LEVELS**2 / (2 * doubt.level**2)
-    costs += np.log(np.where(usable, covered, expected) / expected) ** 2 / (2 * doubt.share**2)
+    costs = np.log(smooth + CLOSED) + LEVELS**2 / (2 * LEVEL_DOUBT**2)
+    costs += np.log(np.where(usable, covered, expected) / expected) ** 2 / (2 * SHARE_DOUBT**2)
     return float(LEVELS[np.where(usable, costs, np.inf).argmin()])
 
 

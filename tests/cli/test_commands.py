@@ -135,7 +135,7 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert (summary["out"], summary["frames"]) == (str(case.out), 6)
     assert {entry.name for entry in case.out.iterdir() if not entry.name.startswith(".")} == {
         *("masks", "probabilities.npz", "priors.csv", "history.csv", "model.npz"),
-        *("overlay.png", "report.html", "manifest.json", "stages", "source.json", "summary.json"),
+        *("overlay.png", "report.html", "manifest.json", "stages", "source.json", "summary.json", "points.json"),
     }
     assert read_masks(case.out).shape == (6, 48, 40)
     manifest = read_json(case.out / "manifest.json")

@@ -33,7 +33,7 @@ def test_a_competitor_writes_the_files_of_a_run(case, call, method):
     assert outcome.code == 0, outcome.err
     assert {entry.name for entry in case.out.iterdir() if not entry.name.startswith(".")} == {
         *("masks", "probabilities.npz", "priors.csv", "history.csv"),
-        *("overlay.png", "report.html", "manifest.json", "source.json", "summary.json", "stages"),
+        *("overlay.png", "report.html", "manifest.json", "source.json", "summary.json", "stages", "points.json"),
     }
     assert read_masks(case.out).shape == (6, 48, 40)
     manifest = read_json(case.out / "manifest.json")

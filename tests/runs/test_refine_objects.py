@@ -196,9 +196,7 @@ def test_what_is_outlined_of_one_group_is_not_taken_by_another(phantom, first):
     outline = phantom.labels[2] == 1  # where the first object is, the new one is said to be
     rows = [row for row in map(tuple, phantom.points.coordinates.tolist()) if row[0] != 2]
     names = [name for frame, name in zip(phantom.points.frames, phantom.points.objects, strict=True) if frame != 2]
-    refined = refine(
-        path, phantom.sequence, PointSet.from_rows(rows, [], names), words={THREE: Words.of({2: outline})}
-    )
+    refined = refine(path, phantom.sequence, PointSet.from_rows(rows, [], names), words={THREE: Words.of({2: outline})})
     np.testing.assert_array_equal(refined[THREE].masks[2], outline)
     assert not refined[ONE].masks[2][outline].any()
 

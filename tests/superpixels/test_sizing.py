@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.superpixels.diffusion import RegionLinks, link_regions
-from fewpoint.superpixels.sizing import ESTIMATED, GIVEN, LEVELS, find_level, find_openness, shift_to_factor
+from fewpoint.superpixels.sizing import LEVELS, find_level, find_openness, shift_to_factor
 
 SIDE, BLOCK = 10, 4  # blocks in a row, and pixels along each
 ROWS, COLUMNS = np.divmod(np.arange(SIDE**2), SIDE)
@@ -71,46 +71,37 @@ def grade(inside: float, rim: float, outside: float, generous: bool) -> np.ndarr
     return np.where(rim_depth == DEPTH, rim, np.where(SQUARE, inside, outside))
 
 
-@pytest.mark.parametrize("doubt", [GIVEN, ESTIMATED])
-def test_the_edge_is_found_where_too_much_is_marked(links, doubt):
+def test_the_edge_is_found_where_too_much_is_marked(links):
     scores = grade(4.0, 0.8, -4.0, generous=True)
     assert (scores >= 0).sum() == 49
-    level = find_level(links, scores, AREAS, doubt)
+    level = find_level(links, scores, AREAS)
     assert level > 0.8
     np.testing.assert_array_equal(scores >= level, SQUARE)
 
 
-@pytest.mark.parametrize("doubt", [GIVEN, ESTIMATED])
-def test_the_edge_is_found_where_too_little_is_marked(links, doubt):
+def test_the_edge_is_found_where_too_little_is_marked(links):
     scores = grade(4.0, -0.8, -4.0, generous=False)
     assert (scores >= 0).sum() == 9
-    level = find_level(links, scores, AREAS, doubt)
+    level = find_level(links, scores, AREAS)
     assert level <= -0.8
     np.testing.assert_array_equal(scores >= level, SQUARE)
 
 
 def test_a_mask_that_ends_at_the_edge_stays(links):
-    assert find_level(links, np.where(SQUARE, 3.0, -3.0), AREAS, ESTIMATED) == 0
-
-
-def test_a_size_that_a_person_gave_is_doubted_less(links):
-    scores = grade(4.0, 2.0, -4.0, generous=True)
-    estimated, given_level = (find_level(links, scores, AREAS, doubt) for doubt in (ESTIMATED, GIVEN))
-    np.testing.assert_array_equal(scores >= estimated, SQUARE)
-    assert abs(given_level) < abs(estimated)
+    assert find_level(links, np.where(SQUARE, 3.0, -3.0), AREAS) == 0
 
 
 @pytest.mark.parametrize("scores", [-1.0, 1.0])
 def test_nothing_is_found_where_nothing_or_all_is_marked(links, scores):
     """There is no outline within the frame at any level that marks about as much."""
-    assert find_level(links, np.full(SIDE**2, scores), AREAS, ESTIMATED) == 0
+    assert find_level(links, np.full(SIDE**2, scores), AREAS) == 0
 
 
 def test_a_small_remnant_with_a_sharp_outline_is_not_the_object(links):
     # One block is under a twentieth of the 25 that are marked.
     scores = np.where(SQUARE, 0.5, -4.0)
     scores[0], scores[44] = -4.0, 2.0
-    assert (scores >= find_level(links, scores, AREAS, ESTIMATED)).sum() > 1
+    assert (scores >= find_level(links, scores, AREAS)).sum() > 1
 
 
 @pytest.mark.parametrize(

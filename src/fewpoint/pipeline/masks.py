@@ -29,7 +29,7 @@ from fewpoint.superpixels.regions import (
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import find_level, shift_to_factor
+from fewpoint.superpixels.sizing import find_level, level_of_area, shift_to_factor
 from fewpoint.tracking.paths import track
 
 Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
@@ -94,10 +94,14 @@ class Smoother:
         """(total,) probabilities for the last masks."""
         return self._diffuse(means, self.settings.last_pull)
 
-    def find_level(self, means: np.ndarray) -> float:
-        """The level of the logits of (total,) probabilities at which the object ends according to the image."""
-        near = self.surroundings
-        return find_level(near.links, _logits(self.even_out_last(means)), near.areas)
+    def find_level(self, means: np.ndarray, area: float | None = None) -> float:
+        """The level of the logits of (total,) probabilities at which the object ends according to the image.
+
+        area: expected in all, in pixels; None for what is at 0.5 or above.
+        """
+        near, scores = self.surroundings, _logits(self.even_out_last(means))
+        expected = 0.0 if area is None else level_of_area(scores, near.areas, area)
+        return expected + find_level(near.links, scores - expected, near.areas)
 
     def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(T, regions) values with the work done on those of regions that there are, (total,)."""

@@ -3,7 +3,7 @@
 For a superpixel x on frame t, with l its log-likelihood ratio of looking like clicked superpixels rather than any, n
 its nearness in look to the three clicks nearest in time, and d its distance to where clicks suggest that the object is:
   score(x) = LIKELY l + ALIKE n - d^2 / (2 r^2),
-with r^2 = SPREAD x bound / pi. Scores are shifted so that a usual share of the bound is at 0 or above.
+with r^2 = SPREAD x bound / pi. Scores are lowered so that a usual share of the bound is at 0 or above.
 """
 
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from fewpoint.learning.clicks import mean_places
 from fewpoint.superpixels.diffusion import DiffusionSettings
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import channel_means, region_centroids, regions_at_points
+from fewpoint.superpixels.sizing import level_of_area
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames, to_lightness
 
 SUPERPIXELS = SuperpixelSettings(count=500, max_side=160)
@@ -79,10 +80,7 @@ def guess(rough: RoughLooks, points: PointSet, areas: np.ndarray, frames: np.nda
     clicked = regions_at_points(rough.superpixels, points)
     scores = LIKELY * _likeliness(rough, clicked) + ALIKE * _likeness(rough, clicked, frames)
     scores += _nearness(rough, points, frames, bound)
-    order = np.argsort(-scores, kind="stable")
-    wanted = USUAL_SHARE * bound * areas.sum()
-    last = min(int(np.searchsorted(np.cumsum(areas[order]), wanted)), len(order) - 1)
-    return expit(scores - scores[order[last]])
+    return expit(scores - level_of_area(scores, areas, USUAL_SHARE * bound * areas.sum()))
 
 
 def _likeliness(rough: RoughLooks, clicked: np.ndarray) -> np.ndarray:

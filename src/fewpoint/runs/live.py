@@ -20,7 +20,7 @@ from fewpoint.pipeline.bounds import estimate_bound
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.masks import Smoother, Surroundings, choose_labels, find_touched, keep_untouched
 from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
-from fewpoint.pipeline.rough import DIFFUSION, RoughLooks, guess
+from fewpoint.pipeline.rough import DIFFUSION, USUAL_SHARE, RoughLooks, guess
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.previous import find_stages, load_previous
 from fewpoint.superpixels.diffusion import DiffusionSettings
@@ -107,7 +107,7 @@ class RoughPart:
         means = guess(self.looks, points, near.areas, near.frames, bound.fraction)
         smoother = Smoother(near, *labelled_regions(superpixels, points, points, task.own_words))
         maps = ProbabilityMaps(paint_regions(superpixels, means.astype(np.float16)))
-        level = smoother.find_level(means)
+        level = smoother.find_level(means, USUAL_SHARE * bound.fraction * near.areas.sum())
         return choose_labels({"": task}, superpixels, (maps,), (smoother,), (level,)).labels == 1
 
 

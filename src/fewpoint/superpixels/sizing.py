@@ -60,6 +60,17 @@ def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray) -> flo
     return float(LEVELS[np.where(usable, costs, np.inf).argmin()])
 
 
+def level_of_area(scores: np.ndarray, areas: np.ndarray, area: float) -> float:
+    """The score that (n,) regions reach which together have about this area.
+
+    >>> level_of_area(np.array([3.0, 1.0, -1.0]), np.array([2.0, 2.0, 2.0]), 4.0)
+    1.0
+    """
+    order = np.argsort(-scores, kind="stable")
+    last = int(np.searchsorted(np.cumsum(areas[order]), area * (1 - 1e-9)))
+    return float(scores[order[min(last, len(order) - 1)]])
+
+
 def shift_to_factor(scores: np.ndarray, areas: np.ndarray, factor: float) -> float:
     """By how much (n,) scores must rise for `factor` times the area to be at or above 0; 0 if nothing is.
 

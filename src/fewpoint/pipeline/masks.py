@@ -70,6 +70,10 @@ class Surroundings:
         """(total,) frame of each region."""
         return frame_of_region(self.superpixels)
 
+    def on_frame(self, frame: int) -> slice:
+        """Where the regions of a frame are among all."""
+        return slice(int(self.superpixels.offsets[frame]), int(self.superpixels.offsets[frame + 1]))
+
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
@@ -182,8 +186,8 @@ def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings) ->
     for frame, runs in words.outlined.items():
         if not runs:
             continue  # the object is not there: that says nothing about its size elsewhere
-        here = np.flatnonzero(near.frames == frame)
-        truth = np.isin(here, inside)
+        here = near.on_frame(frame)
+        truth = np.isin(np.arange(here.start, here.stop), inside)
         level = _likest_level(scores[here], near.areas[here], truth)
         weight = np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
         weights, total = weights + weight, total + weight * level
@@ -200,12 +204,20 @@ def _likest_level(scores: np.ndarray, areas: np.ndarray, truth: np.ndarray) -> f
 
 
 def _heed_sizes(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
-    """(total,) by how much scores rise for masks to be as many times larger as a person wants."""
+    """(total,) by how much scores rise for masks to be as many times larger as a person wants.
+
+    A size for the sequence goes half by each frame, whose mask grows by as much as those of others, and half by scores,
+    which says where there is more to be found.
+    """
     rise = np.zeros(len(scores))
-    if words.size != 1:
-        rise += shift_to_factor(scores, near.areas, words.size)
+    if words.size != 1 and (scores >= 0).any():
+        for frame in range(len(near.superpixels.counts)):
+            here = near.on_frame(frame)
+            rise[here] = 0.5 * shift_to_factor(scores[here], near.areas[here], words.size)
+        wanted = words.size * near.areas[scores >= 0].sum()
+        rise -= level_of_area(scores + rise, near.areas, wanted)
     for frame, factor in words.sizes.items():
-        here = near.frames == frame
+        here = near.on_frame(frame)
         rise[here] += shift_to_factor(scores[here] + rise[here], near.areas[here], factor)
     return rise
 

@@ -11,6 +11,7 @@ from fewpoint.methods.default import ACCURATE, FAST, DefaultSettings
 def test_fast_is_accurate_with_fewer_pixels_epochs_frames_and_networks():
     accurate = as_table(ACCURATE)
     accurate["rounds"] |= {"round_epochs": 16, "networks": 2}
+    accurate["refine"] |= {"epochs": 3}
     accurate["warmup"] |= {"epochs": 16}
     accurate["training"] |= {"max_side": 128, "frames_per_epoch": 80}
     assert as_table(FAST) == accurate

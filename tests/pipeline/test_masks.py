@@ -21,6 +21,7 @@ from fewpoint.core.settings import override, override_from_text
 from fewpoint.pipeline.group import _prepare
 from fewpoint.pipeline.masks import (
     Smoother,
+    Touched,
     build_smoothers,
     choose_labels,
     find_touched,
@@ -28,7 +29,7 @@ from fewpoint.pipeline.masks import (
     settle,
 )
 from fewpoint.pipeline.model import GroupModel, Model
-from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
+from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.regions import region_means
 from tiny_runs import TINY, TINY_PAPER
@@ -197,7 +198,12 @@ def make_slope_task(points: PointSet | None = None, words: Words = NOTHING_SAID)
 def cut(task: Task, maps: ProbabilityMaps | None = None, level: float | None = 0.0) -> np.ndarray:
     superpixels = make_blocks()
     smoothers = build_smoothers({"": task}, superpixels, (task.points,))
-    return choose_labels({"": task}, superpixels, (maps or make_slope(),), smoothers, (level,)).labels == 1
+    return (
+        choose_labels(
+            {"": task}, superpixels, (maps or make_slope(),), smoothers, (None if level is None else Cut(level),)
+        ).labels
+        == 1
+    )
 
 
 def draw(*box: int) -> np.ndarray:
@@ -269,7 +275,7 @@ def test_words_of_several_objects_hold_for_each():
     superpixels = make_blocks()
     smoothers = build_smoothers(tasks, superpixels, tuple(each.points for each in tasks.values()))
     maps = make_slope((10, 10)), make_slope((20, 20))
-    labels = choose_labels(tasks, superpixels, maps, smoothers, (0.0, 0.0)).labels
+    labels = choose_labels(tasks, superpixels, maps, smoothers, (Cut(), Cut())).labels
     assert (labels[0, 10, 10], labels[0, 20, 20], labels[1, 12, 16]) == (1, 2, 2)
     np.testing.assert_array_equal(labels[1] == 1, outline)
     assert labels[2, 9, 9] != 1
@@ -298,11 +304,11 @@ def test_the_level_that_is_passed_in_is_used_and_kept():
     assert sizes[0] > sizes[1] > sizes[2] > 0
     task, superpixels = make_slope_task(), make_blocks()
     smoothers = build_smoothers({"": task}, superpixels, (task.points,))
-    assert choose_labels({"": task}, superpixels, (make_slope(),), smoothers, (1.25,)).levels == (1.25,)
+    assert choose_labels({"": task}, superpixels, (make_slope(),), smoothers, (Cut(1.25),)).cuts == (Cut(1.25),)
     found = choose_labels({"": task}, superpixels, (make_slope(),), smoothers)
-    again = choose_labels({"": task}, superpixels, (make_slope(),), smoothers, found.levels)
+    again = choose_labels({"": task}, superpixels, (make_slope(),), smoothers, found.cuts)
     np.testing.assert_array_equal(found.labels, again.labels)
-    assert choose_labels({"": task}, superpixels, (make_slope(),), (None,)).levels == (0.0,)
+    assert choose_labels({"": task}, superpixels, (make_slope(),), (None,)).cuts == (Cut(),)
 
 
 @pytest.mark.parametrize("radius", [6.0, 11.0])
@@ -321,9 +327,9 @@ def test_scores_are_settled_with_the_words_but_sizes_can_be_left_out():
     (smoother,) = build_smoothers({"": task}, make_blocks(), (task.points,))
     means = region_means(make_blocks(), make_slope().values)
     sized, plain = (
-        settle(replace(task, words=(("", words),)), means, smoother, 0.0) for words in (Words(size=2.0), NOTHING_SAID)
+        settle(replace(task, words=(("", words),)), means, smoother, Cut()) for words in (Words(size=2.0), NOTHING_SAID)
     )
-    assert (sized.level, plain.level) == (0.0, 0.0)
+    assert (sized.cut, plain.cut) == (Cut(), Cut())
     assert (sized.scores >= 0).sum() == pytest.approx(2 * (plain.scores >= 0).sum(), abs=1)
 
 
@@ -365,7 +371,7 @@ def make_two(points: PointSet = TWO, words: tuple[tuple[str, Words], ...] = ()) 
 )
 def test_what_was_said_since_touches_its_own_object(now, touched):
     previous = refined_from(make_two()).previous
-    assert find_touched(replace(now, previous=previous)) == frozenset(touched)
+    assert find_touched(replace(now, previous=previous)).words == frozenset(touched)
 
 
 def test_a_point_on_another_object_touches_the_one_in_whose_mask_it_lies():
@@ -374,12 +380,28 @@ def test_a_point_on_another_object_touches_the_one_in_whose_mask_it_lies():
     previous = refined_from(make_two(), labels).previous
     for place, touched in (((1, 12, 12), "ab"), ((1, 18, 18), "b"), ((1, 2, 2), "b")):
         points = PointSet.from_rows([*map(tuple, TWO.coordinates), place], objects=["a", "b", "b"])
-        assert find_touched(replace(make_two(points), previous=previous)) == frozenset(touched), place
+        assert find_touched(replace(make_two(points), previous=previous)).words == frozenset(touched), place
+
+
+def test_a_size_alone_is_no_lesson():
+    task = make_two()
+    previous = refined_from(task).previous
+    sized = replace(task, words=(("a", Words(size=1.2)),), previous=previous)
+    assert find_touched(sized) == Touched(frozenset("a"), frozenset())
+    outlined = replace(task, words=(("a", Words.of({2: np.zeros((SIDE, SIDE), bool)})),), previous=previous)
+    assert find_touched(outlined).lessons == {"a"}
+
+
+def test_a_click_that_networks_have_learnt_from_is_left_to_itself():
+    elsewhere = PointSet.from_rows([(0, *MIDDLE), (1, 26, 26)])
+    first, corrected = cut(make_slope_task(elsewhere), level=None), cut(make_slope_task(elsewhere), level=0.0)
+    assert first[1, 26, 26] and corrected[1, 26, 26]
+    assert corrected[1, 20:, 20:].sum() > first[1, 20:, 20:].sum()
 
 
 def test_without_knowing_what_a_run_was_told_all_are_touched():
-    assert find_touched(make_two()) == {"a", "b"}
-    assert find_touched(refined_from(make_two(), points=None)) == {"a", "b"}
+    assert find_touched(make_two()).words == {"a", "b"}
+    assert find_touched(refined_from(make_two(), points=None)).words == {"a", "b"}
 
 
 def test_a_single_object_is_not_touched_by_another_name():
@@ -387,7 +409,7 @@ def test_a_single_object_is_not_touched_by_another_name():
     for objects in ((), ("b",)):
         renamed = replace(before.points, objects=objects)
         words = ((objects[0] if objects else "", Words()),)
-        assert find_touched(replace(before, points=renamed, words=words)) == frozenset()
+        assert find_touched(replace(before, points=renamed, words=words)).words == frozenset()
 
 
 def test_objects_that_nobody_touched_stay_but_for_what_is_said_of_others():

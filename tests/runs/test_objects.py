@@ -30,6 +30,7 @@ from fewpoint.pipeline import stages
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.group import _find_widening
 from fewpoint.pipeline.masks import build_smoothers, choose_labels
+from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.runs import runner as run_module
 from fewpoint.runs.runner import run_task, segment
@@ -231,7 +232,7 @@ def test_the_likeliest_object_gets_a_pixel_within_a_superpixel():
         superpixels,
         tuple(ProbabilityMaps(np.array([[values]], np.float32)) for values in maps),
         smoothers,
-        (0.0, 0.0),
+        (Cut(), Cut()),
     )
     assert chosen.labels[0, 0].tolist() == [1, 1, 2, 1, 2, 2]
     assert chosen.ties == 0

@@ -177,8 +177,7 @@ def test_what_was_deleted_from_a_finished_run_is_made_from_scratch(phantom, firs
     assert (group.superpixels, group.logits) == (None, ())
     points = points_on(phantom, (ONE, TWO))
     one, other = (refine(each, phantom.sequence, points) for each in (path, tmp_path / "bare"))
-    # The networks say the same again, but what was kept is fitted to the sizes of frames.
-    assert (one.labels.values != other.labels.values).sum() < 0.2 * (one.labels.values > 0).sum()
+    np.testing.assert_array_equal(one.labels.values, other.labels.values)  # nothing was said since
 
 
 def test_a_click_in_the_mask_of_another_object_corrects_both(phantom, first):

@@ -16,8 +16,8 @@ class Measurement:
     """What one run of one method gave; None if the method has no such figure.
 
     bound_fraction: the bound the method used. prior_mae: mean over frames of the error of its estimated shares.
-    f1_untracked, precision_untracked, recall_untracked: scores of the same run without its last step: neither evened
-    out nor tracked.
+    f1_untracked, precision_untracked, recall_untracked: scores of the same run without tracking, for methods
+    that track.
     absent_frames: frames that do not show the object; absent_false_positive: mean share of them that is marked.
     stop_epoch: the epoch whose priors were handed to the last phase; stop_f1: F1 of the superpixels at 0.5 or above
     after it. best_f1, best_epoch, best_prior_mae: the same F1 of the epoch where it is largest, and the error of that

@@ -157,17 +157,13 @@ def _measure(result: Result, truth: np.ndarray, epochs: EpochScores, seconds: fl
 def leave_out_last_step(
     order: CellOrder, result: Result, case: Case, superpixels: SuperpixelMap | None
 ) -> np.ndarray | None:
-    """(T, H, W) bool masks that the same run would have given without its last step; None where there is none."""
+    """(T, H, W) bool masks that the same run would have given without tracking; None for a method without it."""
     settings = find_settings(order.method, order.job.changes)
-    steps = [name for name in ("tracking", "diffusion") if has_setting(settings, f"{name}.enabled")]
-    steps = [name for name in steps if getattr(settings, name).enabled]
-    if not steps:
+    if not has_setting(settings, "tracking.enabled") or not settings.tracking.enabled:
         return None
     if superpixels is None:
         raise ValueError(f"{order.method} must report its superpixels to be scored without its last step")
-    untracked = settings
-    for name in steps:
-        untracked = override(untracked, f"{name}.enabled", False)
+    untracked = override(settings, "tracking.enabled", False)
     if not is_own(order.method):
         from fewpoint.methods.competitors import network_learning  # loads torch
 

@@ -29,13 +29,13 @@ from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.masks import Tasks, build_smoothers, choose_labels, keep_untouched
+from fewpoint.pipeline.masks import Tasks, Touched, build_smoothers, choose_labels, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
 from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.preloading import preload
-from fewpoint.pipeline.previous import PreviousGroup
+from fewpoint.pipeline.previous import Cut, PreviousGroup
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.regions import part_regions
 
@@ -44,12 +44,12 @@ from fewpoint.superpixels.regions import part_regions
 class Labels:
     """values: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one as another.
 
-    levels: of each object, see masks.settle.
+    cuts: of each object.
     """
 
     values: np.ndarray
     ties: int
-    levels: tuple[float, ...]
+    cuts: tuple[Cut, ...]
 
     def masks(self, count: int) -> list[np.ndarray]:
         """(T, H, W) bool of each of `count` objects; that of a single one is not copied."""
@@ -89,7 +89,7 @@ class GroupOutcome:
             model=self.to_model().groups[0],
             superpixels=self.superpixels,
             logits=tuple(np.stack([each.logits for each in member.objects]) for member in self.trained),
-            levels=self.labels.levels,
+            cuts=self.labels.cuts,
             labels=self.labels.values,
         )
 
@@ -100,7 +100,7 @@ def run_group(
     folder: RunFolder | None,
     log: StageLog,
     device: torch.device,
-    touched: frozenset[str],
+    touched: Touched,
 ) -> GroupOutcome:
     """Focus, superpixels, learning, prediction and masks of objects that learn together.
 
@@ -122,7 +122,10 @@ def run_group(
     listener(SuperpixelsReady(superpixels, names))
     bounds = _settle_bounds(wholes, bounds, superpixels, focus, log)
     prepared = _prepare(_set_bounds(insides, bounds, focus), superpixels, device)
-    inputs = {name: replace(own, touched=name in touched) for name, own in prepared.items()}
+    inputs = {
+        name: replace(own, touched=name in touched.words, taught=name in touched.lessons)
+        for name, own in prepared.items()
+    }
     await_gpu()
     plan = settle_schedule(plan, task.time_limit_s, folder, log, lambda: measure_pace(inputs, superpixels)).plan
     inputs = {name: replace(own, task=replace(own.task, adapted=plan)) for name, own in inputs.items()}
@@ -285,21 +288,21 @@ def _choose_labels(
 ) -> tuple[tuple[Labels, tuple[ProbabilityMaps, ...]], bool]:
     """The labels, kept for answers at once and for refinements, and what each object's masks were cut from."""
     tasks, smoothers = {name: own.task for name, own in inputs.items()}, tuple(own.smoother for own in inputs.values())
-    chosen = choose_labels(tasks, superpixels, maps, smoothers, _levels_of(inputs))
+    chosen = choose_labels(tasks, superpixels, maps, smoothers, _cuts_of(inputs))
     touched = frozenset(name for name, own in inputs.items() if own.touched)
-    labels = Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.levels)
+    labels = Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.cuts)
     if folder is not None:
         write_atomically(folder.artefact("masks.npz"), lambda file: save_arrays({"values": labels.values}, file))
     return (labels, chosen.probabilities), False
 
 
-def _levels_of(inputs: dict[str, ObjectInputs]) -> tuple[float | None, ...]:
-    """The levels at which masks are cut: found out in a first run.
+def _cuts_of(inputs: dict[str, ObjectInputs]) -> tuple[Cut | None, ...]:
+    """How masks are cut: found out in a first run.
 
     Networks that are refined have learnt how large the object is, and those that are kept know it no better than then.
     """
-    first = next(iter(inputs.values()))
-    if first.task.previous is None:
+    previous = next(iter(inputs.values())).task.previous
+    if previous is None:
         return (None,) * len(inputs)
-    before = first.task.previous.groups[0].levels or (0.0,) * len(inputs)
-    return tuple(0.0 if own.touched else level for own, level in zip(inputs.values(), before, strict=True))
+    before = previous.groups[0].cuts or (Cut(),) * len(inputs)
+    return tuple(Cut() if own.taught else cut for own, cut in zip(inputs.values(), before, strict=True))

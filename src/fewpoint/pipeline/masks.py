@@ -15,6 +15,7 @@ from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps
 from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.pipeline.cleaning import clean_labels
+from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
@@ -131,27 +132,27 @@ def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[Poi
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """scores: (total,) of an object's regions, 0 or above in its mask. level: what was taken off them for its size."""
+    """scores: (total,) of an object's regions, 0 or above in its mask. cut: how they came about."""
 
     scores: np.ndarray
-    level: float
+    cut: Cut
 
 
-def settle(task: Task, means: np.ndarray, smoother: Smoother, level: float | None = None) -> Settled:
+def settle(task: Task, means: np.ndarray, smoother: Smoother, cut: Cut | None = None) -> Settled:
     """What the (total,) mean probabilities of networks amount to, once size and words are heeded.
 
-    level: by how much logits are lowered for the object's size. None for networks that have just learnt from every
-    word: a click that they still contradict is then left to itself, and the size is found out unless a person gave it.
+    cut: None for networks that have learnt from every word from scratch: a click that they still contradict is then
+    left to itself, and the size is found out unless a person gave it.
     """
-    near, words, is_first = smoother.surroundings, task.own_words, level is None
-    if level is None:
-        level = 0.0 if task.settled_bound.trusted else smoother.find_level(means)
-    scores = _logits(means) - level
+    near, words = smoother.surroundings, task.own_words
+    if cut is None:
+        cut = Cut(0.0 if task.settled_bound.trusted else smoother.find_level(means), corrected=False)
+    scores = _logits(means) - cut.level
     scores -= _levels_of_outlines(scores, words, near)[near.frames]
-    if not is_first:
+    if cut.corrected:
         scores += _heed_places(task, scores, near)
     scores = _logits(smoother.even_out_last(expit(scores)))
-    return Settled(scores + _heed_sizes(scores, words, near), level)
+    return Settled(scores + _heed_sizes(scores, words, near), cut)
 
 
 def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:
@@ -226,13 +227,13 @@ def _heed_sizes(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndar
 class Chosen:
     """labels: (T, H, W) uint8, 0 or the number of an object from 1. ties: pixels as likely one object as another.
 
-    levels: of each object, see Settled; 0 for one whose size was not settled here. probabilities: of each object, what
-    its mask was cut from at 0.5 before single words were obeyed to the letter.
+    cuts, probabilities: of each object, how its mask was cut, and from what at 0.5 before words were obeyed to the
+    letter.
     """
 
     labels: np.ndarray
     ties: int
-    levels: tuple[float, ...]
+    cuts: tuple[Cut, ...]
     probabilities: tuple[ProbabilityMaps, ...]
 
 
@@ -241,20 +242,20 @@ def choose_labels(
     superpixels: SuperpixelMap,
     probabilities: tuple[ProbabilityMaps, ...],
     smoothers: tuple[Smoother | None, ...],
-    levels: tuple[float | None, ...] | None = None,
+    cuts: tuple[Cut | None, ...] | None = None,
 ) -> Chosen:
     """The object that each pixel belongs to.
 
     An object's mask holds superpixels on tracked paths, or without tracking those at 0.5 or above, on no absent frame.
     smoothers: even out the probabilities first and heed words; without tracking, masks are then cut pixel by pixel.
-    levels: of each object, see settle. Clicked superpixels always belong to the mask, and those under a negative never:
+    cuts: of each object, see settle. Clicked superpixels always belong to the mask, and those under a negative never:
     a person saw what is there. One that holds both belongs to it, but for the pixel of the negative. Outlined frames
     are exactly as drawn. Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones,
     the first. Masks cut pixel by pixel are left without specks and pinholes.
     """
-    levels = (None,) * len(tasks) if levels is None else levels
-    given = zip(tasks.values(), probabilities, smoothers, levels, strict=True)
-    made = [_claim(task, superpixels, maps, own, level) for task, maps, own, level in given]
+    cuts = (None,) * len(tasks) if cuts is None else cuts
+    given = zip(tasks.values(), probabilities, smoothers, cuts, strict=True)
+    made = [_claim(task, superpixels, maps, own, cut) for task, maps, own, cut in given]
     labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
     for place, of_frame in zip(walk(labels), zip(*(each.frames for each in made), strict=True), strict=True):
         place[:], tied = share_pixels(of_frame)
@@ -262,16 +263,16 @@ def choose_labels(
     for number, task in enumerate(tasks.values(), start=1):
         if task.plan.diffusion is not None:
             clean_labels(labels, number, task.points, task.own_words)
-    return Chosen(labels, ties, tuple(each.level for each in made), tuple(each.probabilities for each in made))
+    return Chosen(labels, ties, tuple(each.cut for each in made), tuple(each.probabilities for each in made))
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What one object claims of each frame, see _claim_frames, with its probabilities and level, see Chosen."""
+    """What one object claims of each frame, see _claim_frames, with its probabilities and its cut, see Chosen."""
 
     frames: Iterator[np.ndarray]
     probabilities: ProbabilityMaps
-    level: float
+    cut: Cut
 
 
 def _claim(
@@ -279,17 +280,18 @@ def _claim(
     superpixels: SuperpixelMap,
     probabilities: ProbabilityMaps,
     smoother: Smoother | None,
-    level: float | None,
+    cut: Cut | None,
 ) -> Claim:
     means = region_means(superpixels, probabilities.values)
     if smoother is None or task.plan.diffusion is None:
         regions = _claim_regions(task, superpixels, means)
-        return Claim(_claim_frames(task, superpixels, regions), probabilities, 0.0)
-    settled = settle(task, means, smoother, level)
+        return Claim(_claim_frames(task, superpixels, regions), probabilities, Cut())
+    settled = settle(task, means, smoother, cut)
     moved = take_to_pixels(superpixels, probabilities.values, expit(settled.scores), smoother.settings.blur)
     maps = gather_frames(moved, superpixels.labels.shape, np.float16)
-    cut = (np.where(frame < 0.5, -np.inf, frame).astype(np.float32) for frame in walk(maps))
-    return Claim(_claim_frames(task, superpixels, cut), ProbabilityMaps(maps), settled.level)
+    maps[list(task.points.absent)] = 0
+    kept = (np.where(frame < 0.5, -np.inf, frame).astype(np.float32) for frame in walk(maps))
+    return Claim(_claim_frames(task, superpixels, kept), ProbabilityMaps(maps), settled.cut)
 
 
 def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) -> Iterator[np.ndarray]:
@@ -334,7 +336,17 @@ def _obey(claims: np.ndarray, frame: int, words: Words) -> np.ndarray:
     return obeyed
 
 
-def find_touched(task: Task) -> frozenset[str]:
+@dataclass(frozen=True)
+class Touched:
+    """words: the objects about which something was said since the run that is refined. lessons: those of them about
+    which more was said than how large they should be, so that there is something to learn.
+    """
+
+    words: frozenset[str]
+    lessons: frozenset[str]
+
+
+def find_touched(task: Task) -> Touched:
     """The objects about which something was said since the run that is refined; all if that is not known.
 
     task: on all objects. A point on another object, though it is a negative of this one, says something about this one
@@ -342,19 +354,21 @@ def find_touched(task: Task) -> frozenset[str]:
     """
     names, previous = task.object_names, task.previous
     if previous is None or previous.points is None or previous.settings != task.settings:
-        return frozenset(names)
+        return Touched(frozenset(names), frozenset(names))
     said, before = dict(task.words), dict(previous.words_about(task.points))
+    own = {name: (said.get(name, NOTHING_SAID), before.get(name, NOTHING_SAID)) for name in names}
     bounds, earlier = dict(task.own_bounds), previous.bounds_of(names)
     contradicted = set(map(previous.owner_of, _new_points(task.points, previous.points)))
-    return frozenset(
+    lessons = frozenset(
         name
         for name in names
         if name not in earlier
         or name in contradicted
         or (bounds.get(name, task.bound) or earlier[name]).fraction != earlier[name].fraction
         or task.points.marks_of(name) != previous.points.marks_of(name)
-        or said.get(name, NOTHING_SAID) != before.get(name, NOTHING_SAID)
+        or own[name][0].without_sizes != own[name][1].without_sizes
     )
+    return Touched(lessons | {name for name, (now, then) in own.items() if now != then}, lessons)
 
 
 def _new_points(points: PointSet, before: PointSet) -> list[tuple[int, int, int]]:

@@ -46,7 +46,7 @@ from fewpoint.pipeline import stages
 from fewpoint.pipeline.masks import Smoother, Tasks, settle
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.plan import Plan
-from fewpoint.pipeline.previous import PreviousGroup
+from fewpoint.pipeline.previous import Cut, PreviousGroup
 from fewpoint.pipeline.task import Task
 
 WEIGHTS = "weights/"  # prefix of the names of weights among a member's arrays
@@ -101,7 +101,7 @@ class ObjectInputs:
     """What a network learns one object from, and its masks are made of; rebuilt at every start.
 
     task: of this object alone, inside the focus. clues: for the targets of further rounds. touched: False if nothing
-    was said about it since the run that is refined.
+    was said about it since the run that is refined. taught: False if that gives its networks nothing to learn.
     """
 
     task: Task
@@ -109,6 +109,7 @@ class ObjectInputs:
     clues: Clues
     smoother: Smoother | None
     touched: bool = True
+    taught: bool = True
 
 
 def plan_members(plan: Plan, seed: int) -> tuple[tuple[Member, ...], ...]:
@@ -160,7 +161,7 @@ class Rounds:
     def run(self) -> tuple[tuple[Trained, ...], tuple[PriorHistory, ...], bool]:
         """What the members to keep have learnt, the history of each object, and whether all were finished before."""
         previous = self.task.previous
-        if previous is not None and not any(own.touched for own in self.objects):
+        if previous is not None and not any(own.taught for own in self.objects):
             return self._keep_all(previous.groups[0])
         latest: list[Trained] = []
         kept: list[Trained] = []
@@ -193,8 +194,8 @@ class Rounds:
     def _recall_targets(self, previous: PreviousGroup) -> tuple[Targets, ...]:
         """What a refinement learns from: what the earlier run found, corrected by what has been said since."""
         said = recall(previous, self.tasks, tuple(own.samples for own in self.objects))
-        levels = previous.levels or (0.0,) * len(self.objects)
-        return share_out([correct_targets(*each) for each in zip(self.objects, said, levels, strict=True)])
+        cuts = previous.cuts or (Cut(),) * len(self.objects)
+        return share_out([correct_targets(*each) for each in zip(self.objects, said, cuts, strict=True)])
 
     def _keep_all(self, previous: PreviousGroup) -> tuple[tuple[Trained, ...], tuple[PriorHistory, ...], bool]:
         """What the networks of the earlier run have learnt, for a refinement that has nothing to say."""
@@ -287,14 +288,14 @@ class Rounds:
         return trained
 
     def _recall_untouched(self, learnt: tuple[Learnt, ...], member: Member) -> tuple[Learnt, ...]:
-        """What a member has learnt, with what it had learnt before of objects that nobody touched since."""
+        """What a member has learnt, with what it had learnt before of objects that nobody taught it since."""
         previous = self.task.previous
-        if previous is None or all(own.touched for own in self.objects):
+        if previous is None or all(own.taught for own in self.objects):
             return learnt
         samples = tuple(own.samples for own in self.objects)
         before = recall_logits(previous.groups[0], self.tasks, samples)[member.number]
         return tuple(
-            each if own.touched else replace(each, logits=values.half().cpu().numpy())
+            each if own.taught else replace(each, logits=values.half().cpu().numpy())
             for each, own, values in zip(learnt, self.objects, before, strict=True)
         )
 
@@ -365,19 +366,19 @@ def aim_at(inputs: ObjectInputs, probabilities: Tensor, clues: Clues, from_point
     return make_targets(probabilities, inputs.samples, clues, task.settled_bound, weights)
 
 
-def correct_targets(inputs: ObjectInputs, said: Tensor, level: float) -> Targets:
+def correct_targets(inputs: ObjectInputs, said: Tensor, cut: Cut) -> Targets:
     """What a refinement learns of an object: the (T, h, w) probabilities of the earlier run as masks are made of them.
 
-    Words are heeded but for sizes, which every mask heeds anyway. level: see masks.settle.
+    Words are heeded but for sizes, which every mask heeds anyway. cut: of the earlier run.
     """
     samples, smoother = inputs.samples, inputs.smoother
     if smoother is None:
         raise ValueError("a refinement needs links between superpixels")
-    words = tuple((name, each.without_sizes) for name, each in inputs.task.words)
-    task = replace(inputs.task, words=words)
+    task = replace(inputs.task, words=tuple((name, each.without_sizes) for name, each in inputs.task.words))
+    cut = replace(cut, corrected=cut.corrected or inputs.taught)
     pooled = pool_regions_of(said, samples)
     settled = smoother.on_real(
-        pooled.cpu().numpy().astype(np.float64), lambda means: expit(settle(task, means, smoother, level).scores)
+        pooled.cpu().numpy().astype(np.float64), lambda means: expit(settle(task, means, smoother, cut).scores)
     )
     return obey_labels(spread(torch.from_numpy(settled).to(pooled), samples), samples)
 

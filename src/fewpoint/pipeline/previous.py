@@ -12,14 +12,26 @@ from fewpoint.pipeline.model import GroupModel, Model
 Box = tuple[int, int, int, int]
 
 
+@dataclass(frozen=True)
+class Cut:
+    """How the masks of an object were cut from scores, see masks.settle.
+
+    level: what was taken off the scores for its size. corrected: whether words that the networks contradicted changed
+    the scores of what is like the places marked.
+    """
+
+    level: float = 0.0
+    corrected: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class PreviousGroup:
     """Objects of a finished run that learnt together.
 
     bounds: of whole frames, one per object. box: top, bottom, left and right of their focus, ends exclusive.
     model: their networks. superpixels, logits: those in the focus, and what each network predicted there,
-    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch. levels: by how much
-    scores of each object were lowered for its size, see masks.settle; none means not at all. labels: (T, H, W) uint8 of
+    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch. cuts: of each
+    object; none if that is not known. labels: (T, H, W) uint8 of
     the focus, 0 or the number of an object from 1; None if they are no longer there.
     """
 
@@ -28,7 +40,7 @@ class PreviousGroup:
     model: GroupModel
     superpixels: SuperpixelMap | None = None
     logits: tuple[np.ndarray, ...] = ()
-    levels: tuple[float, ...] = ()
+    cuts: tuple[Cut, ...] = ()
     labels: np.ndarray | None = None
 
     @property
@@ -51,7 +63,7 @@ class PreviousGroup:
             bounds=tuple(self.bounds[row] for row in rows),
             model=self.model.choose(names),
             logits=tuple(values[rows] for values in self.logits),
-            levels=tuple(self.levels[row] for row in rows) if self.levels else (),
+            cuts=tuple(self.cuts[row] for row in rows) if self.cuts else (),
             labels=None if self.labels is None else _renumber(self.labels, rows, len(self.objects)),
         )
 

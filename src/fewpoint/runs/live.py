@@ -18,8 +18,8 @@ from fewpoint.learning.motion import carry_points
 from fewpoint.methods.default import ACCURATE
 from fewpoint.pipeline.bounds import estimate_bound
 from fewpoint.pipeline.focus import Focus
-from fewpoint.pipeline.masks import Smoother, Surroundings, choose_labels, find_touched, keep_untouched
-from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
+from fewpoint.pipeline.masks import Smoother, Surroundings, Touched, choose_labels, find_touched, keep_untouched
+from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
 from fewpoint.pipeline.rough import DIFFUSION, USUAL_SHARE, RoughLooks, guess
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.previous import find_stages, load_previous
@@ -108,7 +108,7 @@ class RoughPart:
         smoother = Smoother(near, *labelled_regions(superpixels, points, points, task.own_words))
         maps = ProbabilityMaps(paint_regions(superpixels, means.astype(np.float16)))
         level = smoother.find_level(means, USUAL_SHARE * bound.fraction * near.areas.sum())
-        return choose_labels({"": task}, superpixels, (maps,), (smoother,), (level,)).labels == 1
+        return choose_labels({"": task}, superpixels, (maps,), (smoother,), (Cut(level),)).labels == 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +142,14 @@ class LearntPart:
         """Whether objects of the run with these names learnt here; a single one may have another name now."""
         return len(names) == len(self.group.objects) == 1 or set(names) <= set(self.group.objects)
 
-    def answer(self, names: tuple[str, ...], task: Task, touched: frozenset[str]) -> dict[str, np.ndarray]:
+    def answer(self, names: tuple[str, ...], task: Task, touched: Touched) -> dict[str, np.ndarray]:
         """(T, H, W) bool masks of some objects of this part.
 
         names: what they are called in the run; in the task a single one may have no name. touched: see find_touched.
         """
         alone = {name: task.of_object(own) for name, own in zip(names, task.object_names, strict=True)}
-        labels, touched = self.group.choose(names).labels, touched & alone.keys()
-        if touched or labels is None:
+        labels = self.group.choose(names).labels
+        if touched.words & alone.keys() or labels is None:
             labels = self._choose({name: self._narrow(own) for name, own in alone.items()}, touched)
         whole = self.focus.paste(labels)
         return {name: whole == number for number, name in enumerate(names, start=1)}
@@ -157,15 +157,19 @@ class LearntPart:
     def _narrow(self, task: Task) -> Task:
         return self.focus.narrow(replace(task, points=self.focus.drop_outside(task.points)))
 
-    def _choose(self, tasks: dict[str, Task], touched: frozenset[str]) -> np.ndarray:
+    def _choose(self, tasks: dict[str, Task], touched: Touched) -> np.ndarray:
         """(T, h, w) labels inside the focus."""
         known = self.group.objects
         rows = [0 if len(known) == 1 else known.index(name) for name in tasks]
-        levels = tuple(self.group.levels[row] if self.group.levels else 0.0 for row in rows)
+        cuts = tuple(self.group.cuts[row] if self.group.cuts else Cut() for row in rows)
+        cuts = tuple(
+            replace(cut, corrected=cut.corrected or name in touched.lessons)
+            for name, cut in zip(tasks, cuts, strict=True)
+        )
         smoothers = tuple(self._smooth(row, task) for row, task in zip(rows, tasks.values(), strict=True))
         maps = tuple(self.maps[row] for row in rows)
-        chosen = choose_labels(tasks, self.near.superpixels, maps, smoothers, levels)
-        return keep_untouched(chosen.labels, tasks, touched)
+        chosen = choose_labels(tasks, self.near.superpixels, maps, smoothers, cuts)
+        return keep_untouched(chosen.labels, tasks, touched.words & tasks.keys())
 
     def _smooth(self, row: int, task: Task) -> Smoother:
         """What evens out an object's probabilities: its points, and where those of the run were carried to."""

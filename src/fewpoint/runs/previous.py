@@ -1,5 +1,6 @@
 """A finished run read from its folder, for another to refine."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,10 @@ import numpy as np
 from fewpoint.core import SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_arrays
-from fewpoint.io.runs import GROUPS, STAGES_FOLDER, read_bound, read_finished, read_told
+from fewpoint.io.runs import GROUPS, STAGES_FOLDER, load_result, read_bound, read_finished, read_told
 from fewpoint.methods.registry import read_own_settings
 from fewpoint.pipeline.model import GroupModel, load_model
-from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
+from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
 
 
 def load_previous(folder: str | Path) -> PreviousRun:
@@ -24,7 +25,7 @@ def load_previous(folder: str | Path) -> PreviousRun:
     described = {each.get("name", ""): each for each in manifest["result"].get("objects", [manifest["result"]])}
     model = load_model(folder)
     groups = [
-        _load_group(stages, entry, own, described)
+        _recall_labels(_load_group(stages, entry, own, described), folder)
         for stages, entry, own in zip(_group_folders(folder, entries), entries.values(), model.groups, strict=True)
     ]
     identity = manifest["identity"]
@@ -62,9 +63,22 @@ def _load_group(
         model=model,
         superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,
         logits=tuple(_load_logits(path) for path in networks) if kept else (),
-        levels=tuple(entry.get("levels", ())),
+        cuts=tuple(Cut(**cut) for cut in entry.get("cuts", ())),
         labels=load_arrays(masks)["values"] if (masks := stages / "masks.npz").is_file() else None,
     )
+
+
+def _recall_labels(group: PreviousGroup, folder: Path) -> PreviousGroup:
+    """The group with its labels from the result of the run, if those among its artefacts are gone."""
+    if group.labels is not None:
+        return group
+    result, (top, bottom, left, right) = load_result(folder), group.box
+    several = len(result.objects) > 1
+    labels = np.zeros((len(result.names), bottom - top, right - left), np.uint8)
+    for number, name in enumerate(group.objects, start=1):
+        own = result[name].only if several else result.only
+        labels[own.masks[:, top:bottom, left:right]] = number
+    return replace(group, labels=labels)
 
 
 def _load_logits(path: Path) -> np.ndarray:

@@ -187,7 +187,7 @@ def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
     if len(found) == 1:
         return _name_objects(task, found)
     names, touched = task.object_names, find_touched(task)
-    clicks, kept = tuple(map(task.points.of_object, names)), tuple(name not in touched for name in names)
+    clicks, kept = tuple(map(task.points.of_object, names)), tuple(name not in touched.words for name in names)
     objects, notes = join_objects(tuple(found[name] for name in names), clicks, kept)
     return _name_objects(task, dict(zip(task.object_names, objects, strict=True)), notes)
 
@@ -242,7 +242,7 @@ def _describe_groups(task: Task, folder: RunFolder, groups: list[GroupOutcome]) 
             "focus": list(group.focus.box),
             "networks": [member.name for member in kept_of(replace(own, adapted=group.plan))],
             "plan": as_table(group.plan),
-            "levels": list(group.labels.levels),
+            "cuts": [asdict(cut) for cut in group.labels.cuts],
         }
         described[f"group-{number}"] = {**known.get(f"group-{number}", {}), **entry}
     return described

@@ -89,6 +89,14 @@ def test_newer_words_win_frame_by_frame():
     assert newer == Words.of({1: SQUARE, 2: EMPTY}, (Box(0, 0, 0, 2, 2), Box(1, 0, 0, 4, 4)), 2.0)
 
 
+def test_the_same_words_have_the_same_digest_however_they_are_written_down():
+    points = PointSet.from_rows([(0, 2, 3)])
+    boxes = (Box(2, 0, 0, 3, 3), Box(1, 0, 0, 3, 3))
+    ((_, one),) = settle(points, {"": Words(boxes=boxes, size=2, sizes={3: 2, 1: 1.0})})[1]
+    ((_, other),) = settle(points, {"": Words(boxes=boxes[::-1], size=2.0, sizes={3: 2.0})})[1]
+    assert one.digest() == other.digest() == Words.from_table(one.as_table()).digest()
+
+
 def test_objects_are_those_of_the_points_and_of_the_words():
     assert name_objects(PointSet.from_rows([(0, 1, 1)]), {"": 1}) == ("",)
     assert name_objects(None, {}) == ("",)

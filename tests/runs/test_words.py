@@ -6,14 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import fewpoint
 from fewpoint.core import AreaBound, Box, ImageSequence, PointSet, Words
 from fewpoint.core.job import GivenBound, GivenWords, Job, OutlineFile, PlainPoints
+from fewpoint.core.saying import find_innermost
 from fewpoint.errors import InputError
+from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.methods.default import FAST
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
 from fewpoint.runs.jobs import read_job
 from fewpoint.runs.words import read_words
+from tiny_runs import TINY
 
 SEQUENCE = ImageSequence.from_array(np.arange(4 * 6 * 8, dtype=np.uint8).reshape(4, 6, 8))
 ONE = PlainPoints(((0, 2, 3),))
@@ -136,3 +140,11 @@ def test_a_part_of_a_run_knows_what_its_objects_were_told():
     assert (some.points.object_names, some.words) == (("a", "b"), (("a", OUTLINED),))
     assert (one.points.coordinates.tolist(), one.words) == ([[0, 5, 5]], (("", Words(size=2.0)),))
     assert previous.of_objects(("a", "b", "c")).words == previous.words
+
+
+def test_python_needs_no_points_where_frames_are_outlined():
+    phantom = make_phantom(n_frames=5, size=(40, 48))
+    result = fewpoint.segment(phantom.sequence, None, 0.25, words=Words.of({2: phantom.truth[2]}), settings=TINY)
+    assert result.masks.any()
+    y, x = find_innermost(phantom.truth[2])
+    assert result.masks[2, y, x]

@@ -90,8 +90,8 @@ def add_words(
     return Words(
         dict(sorted(masks.items())),
         tuple(by_frame[frame] for frame in sorted(by_frame)),
-        words.size if size is None else size,
-        {frame: factor for frame, factor in sorted(factors.items()) if factor != 1.0},
+        float(words.size if size is None else size),
+        {frame: float(factor) for frame, factor in sorted(factors.items()) if factor != 1.0},
     )
 
 

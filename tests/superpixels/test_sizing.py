@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.superpixels.diffusion import RegionLinks, link_regions
-from fewpoint.superpixels.sizing import LEVELS, find_level, find_openness, shift_to_factor
+from fewpoint.superpixels.sizing import LEVELS, find_level, outline_openness, shift_to_factor
 
 SIDE, BLOCK = 10, 4  # blocks in a row, and pixels along each
 ROWS, COLUMNS = np.divmod(np.arange(SIDE**2), SIDE)
@@ -36,19 +36,19 @@ def test_openness_is_the_flow_through_the_outline_by_its_length():
     links = make_chain([1.0, 3.0, 8.0], [2.0, 4.0, 8.0])
     scores = np.array([4.0, 2.0, 3.0, 0.0])
     # Above 3.5 the first alone, above 2.5 the first and the third, above 1 all but the last.
-    assert find_openness(links, scores, np.array([1.0, 2.5, 3.5])).tolist() == [8 / 8, 12 / 14, 1 / 2]
+    assert outline_openness(links, scores, np.array([1.0, 2.5, 3.5])).tolist() == [8 / 8, 12 / 14, 1 / 2]
 
 
 def test_a_score_at_the_level_is_inside():
     links = make_chain([1.0], [2.0])
-    assert find_openness(links, np.array([1.0, 0.0]), np.array([0.0, 1.0, 1.5])).tolist() == pytest.approx(
+    assert outline_openness(links, np.array([1.0, 0.0]), np.array([0.0, 1.0, 1.5])).tolist() == pytest.approx(
         [np.nan, 0.5, np.nan], nan_ok=True
     )
 
 
 def test_links_through_time_are_no_outline():
     links = make_chain([1.0, 9.0], [2.0, 0.0], across=(1,))
-    assert find_openness(links, np.array([2.0, 1.0, -1.0]), np.array([0.5, 1.5])).tolist() == pytest.approx(
+    assert outline_openness(links, np.array([2.0, 1.0, -1.0]), np.array([0.5, 1.5])).tolist() == pytest.approx(
         [np.nan, 0.5], nan_ok=True
     )
 
@@ -62,7 +62,7 @@ def test_openness_equals_a_loop_over_links(links, scores):
         marked = scores >= level
         cut = marked[links.first] != marked[links.second]
         slow.append(links.flow[cut].sum() / links.borders[cut].sum() if cut.any() else np.nan)
-    np.testing.assert_allclose(find_openness(links, scores, LEVELS), slow, atol=1e-9)
+    np.testing.assert_allclose(outline_openness(links, scores, LEVELS), slow, atol=1e-9)
 
 
 def grade(inside: float, rim: float, outside: float, generous: bool) -> np.ndarray:

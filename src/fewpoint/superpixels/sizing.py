@@ -17,14 +17,14 @@ BLUR = (0.25, 0.5, 0.25)  # over neighbouring levels
 LEVEL_DOUBT, SHARE_DOUBT = 1.5, 1.2
 
 
-def find_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray) -> np.ndarray:
+def outline_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """How freely values flow through the outline of the regions at or above each level, per side of a pixel.
 
     scores: (total,). Outlines are those within frames; NaN at a level without any.
 
     >>> flow, within, borders = np.array([0.5, 4.0]), np.zeros(2, bool), np.full(2, 5.0)
     >>> links = RegionLinks(np.array([0, 1]), np.array([1, 2]), flow, within, np.ones(3), borders)
-    >>> find_openness(links, np.array([2.0, 1.0, -1.0]), np.array([0.0, 1.5, 3.0])).tolist()
+    >>> outline_openness(links, np.array([2.0, 1.0, -1.0]), np.array([0.0, 1.5, 3.0])).tolist()
     [0.8, 0.1, nan]
     """
     within = np.flatnonzero(~links.across)
@@ -50,7 +50,7 @@ def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray) -> flo
     """
     covered = np.array([areas[scores >= level].sum() for level in LEVELS], np.float64)
     expected = covered[np.abs(LEVELS).argmin()]
-    openness = find_openness(links, scores, LEVELS)
+    openness = outline_openness(links, scores, LEVELS)
     usable = np.isfinite(openness) & (covered > 0) & (covered >= SMALLEST_SHARE * expected)
     if not expected or not usable.any():
         return 0.0

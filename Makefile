@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo annotate check fast test types lint format bench-speed clean
+.PHONY: demo annotate check fast test fuzz types lint format docs docs-serve bench-speed clean
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -17,10 +17,15 @@ check: lint types test
 
 # Less than a minute on two cores, for use while writing.
 fast: .venv/installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
+
+# 10,000 damaged files of every kind, about ten minutes on two cores; a short part is among the tests.
+fuzz: .venv/installed-test
+	$(BIN)/python tests/fuzz/fuzz.py --inputs 5000 --seed 1 & first=$$!; \
+	$(BIN)/python tests/fuzz/fuzz.py --inputs 5000 --seed 2 && wait $$first
 
 types: .venv/installed-test
 	$(BIN)/python -m pytest tests/test_types.py
@@ -33,11 +38,18 @@ format: .venv/installed-test
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# The site, into site/; every warning is an error.
+docs: .venv/installed-docs
+	$(BIN)/mkdocs build
+
+docs-serve: .venv/installed-docs
+	$(BIN)/mkdocs serve
+
 bench-speed: .venv/installed-tracking
 	$(BIN)/python benchmarks/speed.py
 
 clean:
-	rm -rf .venv build dist src/*.egg-info runs
+	rm -rf .venv build dist site src/*.egg-info runs
 	rm -rf .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

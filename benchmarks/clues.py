@@ -17,12 +17,13 @@ from unittest import mock
 import numpy as np
 import torch
 
-from fewpoint.core import AreaBound, SuperpixelMap
+from fewpoint.core import SuperpixelMap
 from fewpoint.io.decoding import load_arrays
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import TRUTH_FOLDER, read_masks
 from fewpoint.io.points import read_points
-from fewpoint.learning import targets
+from fewpoint.io.runs import read_bound
+from fewpoint.learning import sizes, targets
 from fewpoint.methods.registry import read_own_settings
 from fewpoint.pipeline import members
 from fewpoint.pipeline.focus import Focus
@@ -34,17 +35,13 @@ Patch = tuple[object, str, Callable]
 SETTINGS = {
     "held-out clicks": {"heldout": 0.0},
     "nearness": {"nearness": 0.0},
-    "size profile": {"profile": 0.0},
     "doubt": {"doubt": 1.0},
     "taper": {"taper": 0.0},
     "clear outlines": {"outlines": 0.0},
 }
 PATCHES: dict[str, tuple[Patch, ...]] = {
-    "depth of clicks": ((targets, "trust_in_spread", lambda *_: 1.0),),
-    "openness": ((targets, "find_openness", lambda *_: 1.0),),
-    "frames without the object": ((members, "find_taken", lambda *_: 1.0),),
-    "restlessness": ((targets, "restlessness", lambda *_: 0.0),),
-    "covering level": ((targets, "_covering_level", lambda *_: 0.5),),
+    "depth of clicks": ((sizes, "trust_in_spread", lambda *_: 1.0),),
+    "openness": ((sizes, "find_openness", lambda *_: 1.0),),
     "stand-ins for clicks": ((targets, "stand_in", lambda _, __, clues: clues.carried),),
 }
 SMOOTHING = "smoothing along the image"
@@ -71,7 +68,7 @@ def read_run(run: Path, folder: Path, points: str) -> tuple[ObjectInputs, list[L
     sequence = read_sequence(folder)
     focus = Focus(sequence.size, *manifest["groups"]["group-1"]["focus"])
     result = manifest["result"]
-    bound = AreaBound(result["bound"], result["bound_origin"])
+    bound = read_bound(result)
     settings = read_own_settings(manifest["identity"]["method"], manifest["settings"])
     whole = Task(sequence, read_points(folder / f"{points}.csv", sequence), bound, settings, device="cpu")
     plan = whole.plan.suit_clicks(whole.points, len(sequence))

@@ -1,7 +1,10 @@
-"""How well health figures, which know no truth, rank results by their real F1: `python benchmarks/health.py --help`.
+"""How well what is said of results without the truth holds against it: `python benchmarks/health.py --help`.
 
-python benchmarks/health.py BENCH                 the folder of a `fewpoint bench`, or its results.csv
-python benchmarks/health.py RUN=TRUTH RUN=TRUTH   run folders, each with its truth
+python benchmarks/health.py BENCH                 how health ranks the results of a `fewpoint bench`, or its results.csv
+python benchmarks/health.py RUN=TRUTH RUN=TRUTH   run folders, each with its truth: frames worth a look, health,
+                                                  probabilities and doubts, judged anew by today's rules
+
+Run folders need their input where it was. A truth in TYPE/NAME/ground_truth-frames gives its run the type TYPE.
 """
 
 import argparse
@@ -11,15 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.special import expit, logit
 from scipy.stats import rankdata
 
+from fewpoint.core import PointSet, Result
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.evaluation.metrics import score_masks
-from fewpoint.io.atomic import read_json
+from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
+from fewpoint.io.runs import load_result, read_told
+from fewpoint.pipeline.calibration import CUT
 from fewpoint.report.health import FIGURES, SCORED
+from fewpoint.report.judging import Judgement, judge
+from fewpoint.report.uncertainty import count_suggested
 
 WORST_SHARE = 0.25
+BINS = 10  # of probabilities
+LOGITS = np.linspace(-7, 7, 141)  # on which probabilities are counted
+POWERS = (0.5, 0.75, 1.0, 1.25, 1.5)  # of the odds that are saved
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,24 @@ class Case:
     figures: dict[str, float]
 
 
+@dataclass(frozen=True, eq=False)
+class FrameCase:
+    """A run against its truth.
+
+    rank: Spearman of the worth of a look at each frame with its wrong pixels. worst_found: of the sixth of the frames
+    with most wrong pixels, the share that is suggested. counts: (bins of LOGITS, 2) pixels, and those of the object.
+    dice: of the masks and of the saved probabilities cut at CUT.
+    """
+
+    name: str
+    case: Case
+    rank: float
+    worst_found: float
+    counts: np.ndarray
+    dice: float
+    doubts: tuple[str, ...]
+
+
 def read_bench(path: Path, **wanted: str | None) -> list[Case]:
     """The finished cells of a bench that have health figures. wanted: values of columns, None for any."""
     file = path / "results.csv" if path.is_dir() else path
@@ -40,31 +70,69 @@ def read_bench(path: Path, **wanted: str | None) -> list[Case]:
     names = {row["method"] for row in rows}
     if len(names) > 1:
         raise InputError(f"results of one method can be ranked, {file} has {', '.join(sorted(names))}; give --method")
-    return [Case(row["type"], float(row["f1"]), _figures(lambda name, row=row: row[f"health_{name}"])) for row in rows]
+    return [
+        Case(row["type"], float(row["f1"]), _figures(lambda name, row=row: row.get(f"health_{name}"))) for row in rows
+    ]
 
 
-def read_runs(pairs: list[str]) -> list[Case]:
-    """Run folders scored against their truths."""
-    cases = []
-    for pair in pairs:
-        run, equals, truth = pair.partition("=")
-        if not equals:
-            raise InputError(f"run folders must be given as RUN=TRUTH, got {pair}")
-        health = read_json(Path(run) / "summary.json")["health"]
-        f1 = score_masks(read_masks(run), read_masks(truth)).pooled.f1
-        cases.append(Case("all", f1, _figures(health.get)))
-    return cases
+def read_run(pair: str) -> FrameCase:
+    """A run folder judged and scored against its truth, given as RUN=TRUTH."""
+    run, equals, truth_path = pair.partition("=")
+    if not equals:
+        raise InputError(f"run folders must be given as RUN=TRUTH, got {pair}")
+    result, points = load_result(run), read_told(Path(run))[0]
+    if result.source is None or points is None:
+        raise InputError(f"{run} does not say where its input is or what it was told; run it again")
+    truth = read_masks(truth_path).astype(bool)
+    sequence = read_sequence(result.source.path, **vars(result.source.reading))
+    judged = judge(sequence, points, result)
+    return measure(Path(run).name, Path(truth_path).parent.parent.name, result, points, judged, truth)
 
 
-def correlate(values: list[float], f1: list[float]) -> float:
+def measure(name: str, kind: str, result: Result, points: PointSet, judged: Judgement, truth: np.ndarray) -> FrameCase:
+    """What was said of a result of one object, against its truth."""
+    wrong = (result.masks ^ truth).sum((1, 2)).astype(float)
+    count = count_suggested(len(wrong))
+    worst = set(np.argsort(-wrong, kind="stable")[:count].tolist())
+    sure = result.probabilities.values >= CUT
+    return FrameCase(
+        name,
+        Case(kind, score_masks(result.masks, truth).pooled.f1, _figures(vars(judged.health).get)),
+        correlate(list(judged.worths), wrong.tolist()),
+        len(worst & {entry.frame for entry in judged.ranking[:count]}) / count,
+        count_probabilities(result.probabilities.values, truth),
+        float(2 * (sure & result.masks).sum() / max(1, sure.sum() + result.masks.sum())),
+        judged.doubts,
+    )
+
+
+def count_probabilities(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """(bins of LOGITS, 2): how many pixels have each probability, and how many of them are the object."""
+    counts = np.zeros((len(LOGITS) + 1, 2))
+    for frame, mask in zip(probabilities, truth, strict=True):
+        place = np.searchsorted(LOGITS, logit(np.clip(frame.astype(np.float64), 5e-4, 1 - 5e-4)).ravel())
+        counts += np.stack([np.bincount(place, weights, len(counts)) for weights in (None, mask.ravel())], axis=1)
+    return counts
+
+
+def calibration_error(counts: np.ndarray, power: float = 1.0) -> float:
+    """The expected calibration error in ten bins, over all pixels, with odds to that power."""
+    centres = np.concatenate([[LOGITS[0]], (LOGITS[1:] + LOGITS[:-1]) / 2, [LOGITS[-1]]])
+    likely = expit(power * centres)
+    bins = np.minimum((likely * BINS).astype(int), BINS - 1)
+    said, there = (np.bincount(bins, weights, BINS) for weights in (counts[:, 0] * likely, counts[:, 1]))
+    return float(np.abs(said - there).sum() / counts[:, 0].sum())
+
+
+def correlate(values: list[float], others: list[float]) -> float:
     """Spearman's rank correlation; NaN where one of the two does not vary.
 
     >>> correlate([1.0, 2.0, 4.0], [0.2, 0.3, 0.9])
     1.0
     """
-    if len(values) < 2 or np.ptp(values) == 0 or np.ptp(f1) == 0:
+    if len(values) < 2 or np.ptp(values) == 0 or np.ptp(others) == 0:
         return float("nan")
-    return float(np.corrcoef(rankdata(values), rankdata(f1))[0, 1])
+    return float(np.corrcoef(rankdata(values), rankdata(others))[0, 1])
 
 
 def correlate_within(cases: list[Case], figure: str) -> float:
@@ -99,10 +167,48 @@ def print_table(cases: list[Case]) -> None:
     print(f"\nOf the worst quarter by F1, {share:.0%} are in the worst quarter by health.")
 
 
+def print_frames(found: list[FrameCase]) -> None:
+    """A row for each run, then what holds for each type that no constant could have been chosen on."""
+    print(
+        "| run | F1 | health | frames: Spearman | worst sixth suggested | calibration error | Dice of masks and cut |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for each in found:
+        figures = f"{each.case.f1:.2f} | {each.case.figures['score']:.2f} | {_word(each.rank)} | {each.worst_found:.2f}"
+        print(f"| {each.name} | {figures} | {calibration_error(each.counts):.3f} | {each.dice:.4f} |")
+    for each in found:
+        for doubt in each.doubts:
+            print(f"\n{each.name}: {doubt}")
+    print("\n| type | runs | frames: Spearman, mean | least | worst sixth suggested | power by the others | error |")
+    print("|---|---|---|---|---|---|---|")
+    kinds = sorted({each.case.kind for each in found})
+    for kind in kinds:
+        own = [each for each in found if each.case.kind == kind]
+        others = [each for each in found if each.case.kind != kind] or own
+        power = min(POWERS, key=lambda power: _mean_error(others, power))
+        ranks = [each.rank for each in own]
+        print(
+            f"| {kind} | {len(own)} | {_word(float(np.nanmean(ranks)))} | {_word(float(np.nanmin(ranks)))} | "
+            f"{np.mean([each.worst_found for each in own]):.2f} | {power:g} | {_mean_error(own, power):.3f} |"
+        )
+    ranks = [each.rank for each in found]
+    print(
+        f"| all | {len(found)} | {_word(float(np.nanmean(ranks)))} | {_word(float(np.nanmin(ranks)))} | "
+        f"{np.mean([each.worst_found for each in found]):.2f} | 1 | {_mean_error(found, 1.0):.3f} |"
+    )
+    scores = [[case.figures["score"], case.f1] for case in (each.case for each in found)]
+    print(f"\nSpearman of health with F1: {_word(correlate(*map(list, zip(*scores, strict=True))))}")
+
+
+def _mean_error(found: list[FrameCase], power: float) -> float:
+    return float(np.mean([calibration_error(each.counts, power) for each in found]))
+
+
 def _figures(find: Callable[[str], float | str | None]) -> dict[str, float]:
     """The figures that are there, with the score that today's rule makes of them."""
-    known = {name: float(find(name)) for name in FIGURES if find(name) not in (None, "")}
-    return {**known, "score": float(np.mean([known[name] for name in SCORED if name in known]))} if known else {}
+    known = {name: float(value) for name in FIGURES if (value := find(name)) not in (None, "")}
+    scored = [known[name] for name in SCORED if name in known]
+    return {**known, "score": float(np.mean(scored))} if scored else known
 
 
 def _word(rho: float) -> str:
@@ -118,13 +224,17 @@ def main() -> None:
     options = parser.parse_args()
     first = options.inputs[0]
     is_bench = len(options.inputs) == 1 and "=" not in first
+    wanted = {"method": options.method, "bound": options.bound, "points": options.points}
     try:
-        wanted = {"method": options.method, "bound": options.bound, "points": options.points}
-        cases = read_bench(Path(first), **wanted) if is_bench else read_runs(options.inputs)
+        found = [] if is_bench else list(map(read_run, options.inputs))
+        cases = read_bench(Path(first), **wanted) if is_bench else [each.case for each in found]
     except (FewpointError, OSError) as error:
         raise SystemExit(str(error)) from error
     if not cases:
         raise SystemExit(f"{first} holds no results with health figures")
+    if found:
+        print_frames(found)
+        print()
     print_table(cases)
 
 

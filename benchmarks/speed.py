@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, PointSet, SuperpixelMap
 from fewpoint.io.memory import measure_peak
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 from fewpoint.tracking.paths import track
@@ -105,7 +105,7 @@ def track_here(frames: int) -> None:
     probabilities, superpixels, points = make_tracking(frames)
     RESET_PEAK.write_text("5")  # making the input took more for a moment
     before = measure_peak().process_mb
-    seconds = seconds_of(lambda: track(probabilities, superpixels, points, settings=TrackingSettings()))
+    seconds = seconds_of(lambda: track(probabilities, superpixels, points, AreaBound(0.1), settings=TrackingSettings()))
     print(json.dumps({"seconds": seconds, "extra_mb": measure_peak().process_mb - before}))
 
 

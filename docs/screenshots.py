@@ -8,12 +8,7 @@ pictures are written to docs/images.
 
 import io
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
-import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import nibabel
@@ -23,6 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from fewpoint import make_phantom
 from fewpoint.evaluation.truth import largest_box
+from fewpoint.web.own_server import serve
 
 IMAGES = Path(__file__).parent / "images"
 SCREEN = {"width": 1280, "height": 720}
@@ -31,11 +27,9 @@ PATIENCE_MS = 1_800_000
 # Enough for a phantom, and short on a machine without a GPU.
 SHORTER = ("training.max_side=64", "warmup.epochs=16", "rounds.round_epochs=10")
 PLACE = """async ([y, x]) => {
-  const { fitView, pixelCentre } = await import("/static/view.js");
-  const { project } = (await import("/static/store.js")).get();
-  const bounds = document.getElementById("stage").getBoundingClientRect();
-  const [, down, right] = project.spacing_mm ?? [1, 1, 1];
-  const centre = pixelCentre(fitView(project, bounds, down / right), { y, x });
+  const [stage] = (await import("/static/main.js")).stages;
+  const bounds = stage.canvas.getBoundingClientRect();
+  const centre = stage.centreOf({ y, x });
   return [bounds.left + centre.x, bounds.top + centre.y];
 }"""
 
@@ -52,7 +46,8 @@ def main() -> None:
         root = Path(folder) / "patients"
         phantom = write_inputs(root)
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
-        with serve(root) as address:
+        settings = [part for change in SHORTER for part in ("--set", change)]
+        with serve(root, "--device", "cpu", *settings) as (address, _):
             light = browser.new_page(viewport=SCREEN, color_scheme="light")
             light.set_default_timeout(PATIENCE_MS)
             light.goto(address)
@@ -131,26 +126,6 @@ def shoot(page: Page, name: str) -> None:
     few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=10, dither=Image.Dither.NONE)
     few.save(IMAGES / f"{name}.png", optimize=True)
     print(IMAGES / f"{name}.png")
-
-
-@contextmanager
-def serve(root: Path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["--root", str(root), "--port", str(port), "--no-browser", "--device", "cpu"]
-    settings = [part for change in SHORTER for part in ("--set", change)]
-    server = subprocess.Popen([sys.executable, "-m", "fewpoint", "annotate", *options, *settings])
-    try:
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def find_chromium() -> str:

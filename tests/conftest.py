@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 
 # Folders and modules that train networks, start processes or draw reports; all others take less than a minute together.
 SLOW = (
+    "api",
     "methods",
     "batch",
     "bench",
@@ -34,6 +35,8 @@ SLOW = (
     "report/test_html.py",
     "test_ci.py",
     "test_how_to.py",
+    "test_notebook.py",
+    "test_site.py",
     "test_types.py",
 )
 # Skipped unnoticed, these would leave the page and the types unchecked.
@@ -53,6 +56,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With -m "not slow" leave slow files alone: importing them takes longer than running the others."""
     return True if config.option.markexpr == "not slow" and is_among(collection_path, SLOW) else None
+
+
+@pytest.fixture
+def trusting(monkeypatch):
+    """Files are decoded in the process of the test, where it can look on and meddle."""
+    monkeypatch.setenv("FEWPOINT_TRUST", "1")
 
 
 @pytest.hookimpl(wrapper=True)

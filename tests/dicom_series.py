@@ -38,6 +38,14 @@ def save_series(folder: Path, slices: np.ndarray = SLICES, series: str = SERIES,
     return folder
 
 
+def save_two_series(folder: Path) -> Path:
+    """A folder with an arterial series of three images and a venous one of four, of one patient."""
+    for number, description, count in ((4001, "arterial", 3), (4002, "venous", 4)):
+        series = f"{SERIES[:-4]}{number}"
+        save_series(folder, SLICES[:count], series, SeriesDescription=description, PatientID="P1")
+    return folder
+
+
 def make_image(pixels: np.ndarray, series: str, index: int) -> FileDataset:
     """A single CT image without a place, in Hounsfield units by slope 2 and intercept -1024."""
     dataset = make_empty(CTImageStorage, series, f"{series}.{index}")

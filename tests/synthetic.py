@@ -95,6 +95,18 @@ def save_dataset_sequence(phantom: Phantom, folder: Path) -> Path:
     return folder
 
 
+def save_old_sequence(phantom: Phantom, folder: Path) -> Path:
+    """The same in the dataset's older layout: points in gaze-measurements/, frames counted from 1."""
+    save_dataset_sequence(phantom, folder)
+    (folder / "gaze-measurements").mkdir()
+    (folder / "2dlocs.csv").rename(folder / "gaze-measurements" / "video1.csv")
+    (folder / "points_every5.csv").unlink()
+    for pictures in ("input-frames", "ground_truth-frames"):
+        for number, path in enumerate(sorted((folder / pictures).iterdir()), start=1):
+            path.rename(path.with_name(f"frame_{number:04d}.png"))
+    return folder
+
+
 def save_settings(settings: OwnSettings, path: Path) -> Path:
     """Write all settings as the TOML that --config reads."""
     lines = []

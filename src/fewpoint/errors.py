@@ -5,7 +5,8 @@ FewpointError
 ├── SettingsError         a setting that does not exist or makes no sense
 ├── OutputError           the run folder cannot be written
 │   └── RunConflictError  the run folder belongs to another run
-└── DeviceError           the requested device is not available
+├── DeviceError           the requested device is not available
+└── CancelledError        the caller wanted no more of it
 
 Each message says what must hold, what was given and what to do, in one line.
 """
@@ -33,3 +34,7 @@ class RunConflictError(OutputError):
 
 class DeviceError(FewpointError):
     """The requested compute device is not available."""
+
+
+class CancelledError(FewpointError):
+    """The caller cancelled a run; one with a folder can be continued by the same call."""

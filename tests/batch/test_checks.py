@@ -49,7 +49,7 @@ def test_every_bad_row_is_listed_with_its_reason_and_the_others_are_ready(study)
     assert "frame 9" in reasons["far"]
     assert "fill in the column points" in reasons["pointless"]
     assert "between 0 and 1" in reasons["huge"]
-    assert reasons["words"] == "max_fraction must be a number, got many"
+    assert reasons["words"] == "max_fraction must be a share of a frame, as 5% or 0.05, got many"
     assert reasons["Good"].startswith("each row needs a name of its own, Good is that of line 2")
     assert "names a folder" in reasons["../up"]
     assert "surplus" in reasons["long"]

@@ -64,7 +64,7 @@ def test_in_a_folder_points_of_the_same_name_make_a_row(tmp_path):
 
 
 def test_in_a_folder_a_project_makes_a_row_with_all_that_a_person_said(tmp_path):
-    np.save(tmp_path / "scan.npy", np.zeros((2, 10, 20), np.uint8))
+    np.save(tmp_path / "scan.npy", np.arange(400, dtype=np.uint16).reshape(2, 10, 20))
     log = ProjectLog.create(tmp_path / "scan.fewpoint", tmp_path / "scan.npy", (2, 10, 20))
     for action in (AddPoint("object", 0, 4, 5), SetBox("object", 0, 2, 3, 7, 13), SetSettings("fast", 7)):
         log.do(action)

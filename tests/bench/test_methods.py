@@ -41,8 +41,9 @@ def test_a_competitor_is_built_under_its_name(name):
 
 def test_only_the_optional_ones_may_be_unable_to_run(monkeypatch, tmp_path):
     monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
+    monkeypatch.delenv("FEWPOINT_MODELS", raising=False)
     unable = {name for name in COMPETITORS if find_problem(name)}
-    assert unable == {"sam-points", "sam-points-bound"}
+    assert unable == {"sam-points", "sam-points-bound", "sam2-points", "sam2-points-bound"}
 
 
 def test_a_competitor_takes_those_changes_that_it_has_settings_for():

@@ -55,7 +55,6 @@ def test_each_kind_of_words():
     both = Said(clicks=((1, 3, 0),), negatives=((0, 2, 2),))
     assert speak("clicks+negatives", MASKS, TRUTH, Said()) == both
     assert speak("outline", MASKS, TRUTH, Said()) == Said(outlined=(0,))
-    assert speak("dial", MASKS, TRUTH, Said()) == Said(size=0.8)  # 7 / 9 = 0.78
 
 
 def test_a_negative_is_never_where_a_click_is_nor_a_click_where_a_negative_is():
@@ -70,7 +69,7 @@ def test_one_who_looks_at_one_frame_speaks_of_that_frame_alone():
 
 
 def test_masks_that_are_right_leave_nothing_to_say():
-    for words in ("clicks+negatives", "outline", "dial"):
+    for words in ("clicks+negatives", "outline"):
         assert speak(words, TRUTH, TRUTH, Said()) == Said()
 
 
@@ -86,20 +85,32 @@ def test_the_next_outline_is_of_the_worst_frame_that_has_none():
 
 
 @pytest.mark.parametrize(
-    ("masked", "true", "size", "wanted"),
+    ("true", "size", "wanted"),
     [
-        (100, 137, 1.0, 1.35),
-        (100, 138, 1.0, 1.4),
-        (100, 120, 1.5, 1.8),  # masks follow 1.5 already
-        (100, 102, 1.0, None),
-        (100, 1, 1.0, 0.05),
-        (10, 400, 1.0, 20.0),
-        (0, 400, 1.0, 20.0),
+        (137, 1.0, 1.33),  # of the marks 1.33 and 1.46 the likelier one
+        (145, 1.0, 1.46),
+        (102, 1.0, None),  # nearer where it is than the next mark
+        (80, 1.0, 0.83),
+        (150, 1.61, 1.46),  # from where it is now
+        (1, 1.0, 0.06),
     ],
 )
-def test_where_the_dial_is_put(masked, true, size, wanted):
-    masks, truth = (np.arange(400).reshape(1, 20, 20) < count for count in (masked, true))
-    assert turn_dial(masks, truth, size) == wanted
+def test_the_dial_is_dragged_for_as_long_as_masks_look_better(true, size, wanted):
+    places = np.arange(400).reshape(1, 20, 20)
+    assert turn_dial(lambda size: places < 100 * size, places < true, size) == wanted
+
+
+def test_who_sees_no_better_masks_leaves_the_dial():
+    truth = np.zeros((1, 4, 4), bool)
+    truth[0, 0] = True
+    seen = []
+
+    def look(size: float) -> np.ndarray:
+        seen.append(size)
+        return ~truth
+
+    assert turn_dial(look, truth, 1.0) is None
+    assert len(seen) < 8
 
 
 def test_a_fifth_of_the_frames_are_the_worst_and_more_if_several_are_as_bad():

@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,20 +12,23 @@ from bench.datasets import Dataset
 from bench.test_paper_tables import make_row
 from bench.test_records import make_history
 from fewpoint.bench import reproduction
+from fewpoint.bench.folder import open_folder
 from fewpoint.bench.paper_figures import choose_epochs, draw_stopping, pick_sequence, rank_competitors, save
-from fewpoint.bench.records import Course
-from fewpoint.bench.reproduction import TARGETS, Plan, reproduce
+from fewpoint.bench.records import Course, read_record
+from fewpoint.bench.reproduction import QUICK, TARGETS, Plan, reproduce
 from fewpoint.bench.run import run_suite
+from fewpoint.bench.sequences import find_sequences
 from fewpoint.bench.suite import read_suite
 from fewpoint.core.settings import as_table
 from fewpoint.engines.processes import LocalEngine
-from fewpoint.errors import InputError, SettingsError
+from fewpoint.errors import SettingsError
 from fewpoint.io.atomic import read_json
 from synthetic import TINY, TINY_COMPETITORS
 from tiny_runs import TINY as TINY_DEFAULT
 
 TINIEST = as_table(TINY_DEFAULT) | as_table(TINY)  # of the methods with settings
-CHANGES = tuple((f"{part}.{key}", value) for part, values in TINIEST.items() for key, value in values.items())
+EVERY = tuple((f"{part}.{key}", value) for part, values in TINIEST.items() for key, value in values.items())
+CHANGES = tuple(change for change in EVERY if change[0] != "stopping.halts")  # which the plan decides
 
 
 def make_again(plan: Plan, dataset: Dataset, *targets: str) -> reproduction.Reproduction:
@@ -40,7 +44,7 @@ def plan(dataset, monkeypatch) -> Plan:
     monkeypatch.setattr(reproduction, "COMPETITORS", ("random-walker", "half-disc"))
     monkeypatch.setattr(reproduction, "CONST_FACTORS", (1.2,))
     monkeypatch.setattr(reproduction, "BOUND_FACTORS", (1.4,))
-    return Plan.find(dataset.root, changes=(*CHANGES, *TINY_COMPETITORS))
+    return Plan(find_sequences(dataset.root), changes=(*CHANGES, *TINY_COMPETITORS))
 
 
 def test_one_call_makes_everything_and_the_next_runs_nothing(dataset, plan):
@@ -86,12 +90,12 @@ def test_a_sequence_that_fails_is_left_out_and_said_so(dataset, plan, monkeypatc
 
 def test_peers_are_planned_where_their_model_is(dataset, monkeypatch):
     monkeypatch.setattr(reproduction, "find_problem", lambda name: "")
-    assert set(reproduction.PEERS) < {cell.method for cell in Plan.find(dataset.root).cells("table1")}
+    assert set(reproduction.PEERS) < {cell.method for cell in Plan(find_sequences(dataset.root)).cells("table1")}
 
 
 def test_all_methods_and_sweeps_are_planned(dataset, monkeypatch, tmp_path):
     monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
-    plan = Plan.find(dataset.root)
+    plan = Plan(find_sequences(dataset.root))
     table_1 = {cell.method for cell in plan.cells("table1")}
     assert table_1 == {"fast", "ssnnpu+ksptrack", *reproduction.COMPETITORS}
     table_2 = {(cell.method, cell.variant.name, cell.bound) for cell in plan.cells("table2")}
@@ -101,13 +105,33 @@ def test_all_methods_and_sweeps_are_planned(dataset, monkeypatch, tmp_path):
     assert {cell.key for cell in plan.cells("figure-stopping")} < {cell.key for cell in plan.cells("table1")}
 
 
-def test_what_cannot_be_planned_is_refused(dataset, tmp_path):
-    with pytest.raises(InputError, match="--data must be a folder"):
-        Plan.find(tmp_path / "nowhere")
+def test_what_cannot_be_planned_is_refused():
     with pytest.raises(SettingsError, match="no method quick"):
-        Plan.find(dataset.root, ours="quick")
+        Plan((), ours="quick")
     with pytest.raises(SettingsError, match="no setting"):
-        Plan.find(dataset.root, changes=(("training.bach", "2"),))
+        Plan((), changes=(("training.bach", "2"),))
+
+
+def test_quick_settings_are_settings():
+    assert Plan((), changes=QUICK).changes == QUICK
+
+
+def test_figures_of_the_priors_show_what_follows_the_selected_epoch(dataset, plan):
+    """The window of one epoch is filled in the third of six; the course goes on, and figures show both."""
+    plan = replace(plan, changes=(*plan.changes, ("phases.estimation_epochs", 6)))
+    result = make_again(plan, dataset, "figure-priors", "figure-stopping")
+    assert result.failures == () and {path.stem for path in result.written} == {"figure-priors", "figure-stopping"}
+    (cell,) = plan.cells("figure-stopping")
+    with open_folder(dataset.folder / "out", reproduction.SUITE, adopt=True) as folder:
+        course = read_record(folder.record(cell)).course
+    warm_up = TINY.phases.warmup_epochs
+    assert len(course.estimation) == 6 and course.selected == warm_up + 3
+    assert np.isfinite(course.errors[course.estimation]).all()
+    epochs = choose_epochs(course)
+    assert course.selected in epochs and max(epochs) == warm_up + 6
+    error = draw_stopping([(make_row("ssnnpu+ksptrack", 0.5), course)], threshold=1.0, minimum=2).axes[0]
+    assert [list(line.get_xdata()) for line in error.lines if line.get_marker() == "x"] == [[3]]
+    assert [*range(1, 7)] in [list(line.get_xdata()) for line in error.lines]
 
 
 def test_epochs_shown_are_the_first_the_selected_and_the_last_of_the_estimation():

@@ -1,11 +1,13 @@
 """Suites as people write them."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.datasets import EXTRA, SEQUENCES
+from fewpoint.bench.cells import plan_cells
 from fewpoint.bench.sequences import SingleSequence
 from fewpoint.bench.suite import Variant, read_suite
 from fewpoint.errors import FewpointError, InputError, SettingsError
@@ -42,6 +44,18 @@ def test_everything_can_be_a_list(dataset):
     assert [sequence.name for sequence in suite.sequences] == ["third"]
     wide = Variant("wide", (("network.base_width", 16), ("training.max_side", 160)))
     assert suite.variants == (Variant("plain"), wide)
+
+
+def test_a_variant_may_ask_for_a_witness_of_fewpoint_s_own_methods(dataset, monkeypatch, tmp_path):
+    monkeypatch.setenv("FEWPOINT_MODELS", str(tmp_path))
+    suite = read_suite(dataset.write_suite('sequences = ["blob/third"]\n[variants.both]\nwitness = "sam2-tiny"\n'))
+    assert suite.variants == (Variant("both", (), "sam2-tiny"),)
+    own, other = plan_cells(suite, ("fast", "half-disc"))
+    assert (own.job("cpu").witness, other.job("cpu").witness) == ("sam2-tiny", None)
+    alone = replace(own, variant=replace(own.variant, witness=""))
+    assert alone.key != own.key
+    with pytest.raises(SettingsError, match="must be a model's name"):
+        read_suite(dataset.write_suite("[variants.both]\nwitness = 3\n"))
 
 
 def test_the_root_is_relative_to_the_file_and_the_environment_goes_before_it(dataset, monkeypatch, tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from fewpoint.cli.main import run
 from fewpoint.core.actions import AddPoint, SetBox, SetSettings
 from fewpoint.io.images import read_sequence
 from fewpoint.io.projects import ProjectLog
+from fewpoint.web.client import Client
 from synthetic import save_settings
 from tiny_runs import TINY
 
@@ -38,9 +40,13 @@ class Started:
             self.lines.append(line)
         self.page = re.search(r"page: +(\S+)", self.lines[-1])[1]
 
+    def ask(self, path: str, body: dict | None = None) -> urllib.request.Request:
+        base, _, token = self.page.partition("?token=")
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        return urllib.request.Request(base + path.lstrip("/"), body and json.dumps(body).encode(), headers)
+
     def get(self, path: str) -> dict:
-        base = self.page.partition("?")[0]
-        with urllib.request.urlopen(base + path.lstrip("/")) as answer:
+        with urllib.request.urlopen(self.ask(path)) as answer:
             return json.loads(answer.read())
 
     def __enter__(self) -> "Started":
@@ -55,7 +61,12 @@ class Started:
 
 def test_it_opens_the_input_and_serves_at_loopback(case):
     with Started(case.frames) as server:
-        assert server.page.startswith("http://127.0.0.1:") and "token" not in server.page
+        assert server.page.startswith("http://127.0.0.1:") and "?token=" in server.page
+        token = server.page.partition("?token=")[2]
+        assert token not in Path(f"/proc/{server.process.pid}/cmdline").read_text()
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(server.page.partition("?")[0] + "api/health")
+        assert Client(server.page.partition("/?")[0]).health()["opened"]  # a script of the same user finds it
         health = server.get("/api/health")
         assert server.get(f"/api/projects/{health['opened']}")["frames"] == 6
         assert health["root"] == str(case.folder.resolve())
@@ -66,9 +77,7 @@ def test_what_was_clicked_survives_a_kill_of_the_server(case):
     with Started(case.frames) as server:
         opened = server.get("/api/health")["opened"]
         body = {"action": {"kind": "add_point", "object": "object", "frame": 1, "y": 2, "x": 3}}
-        address = f"{server.page}api/projects/{opened}/actions"
-        headers = {"Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(address, json.dumps(body).encode(), headers)):
+        with urllib.request.urlopen(server.ask(f"api/projects/{opened}/actions", body)):
             os.kill(server.process.pid, signal.SIGKILL)
     with Started(case.folder / "frames.fewpoint") as server:
         points = server.get(f"/api/projects/{opened}")["objects"][0]["points"]
@@ -97,6 +106,7 @@ def test_another_host_prints_its_token_once_and_asks_for_it(case):
         (["{folder}/points.csv"], "no supported kind"),
         (["--host", "no.such.host.invalid"], "address of this machine"),
         (["{folder}/frames", "--demo"], "not both"),
+        (["--no-token", "--host", "0.0.0.0"], "alone"),
     ],
 )
 def test_a_start_that_cannot_work_says_why_in_one_line(case, arguments, reason, capsys):

@@ -42,7 +42,7 @@ def test_only_the_sequences_asked_for_are_run(dataset, call):
     assert len(list(out.glob("cells/*/result.json"))) == len(list(out.glob("ceilings/*.json"))) == 2
     outcome = call("bench", suite, "--out", out, "--only", "fourth")
     assert (outcome.code, outcome.err.count("\n")) == (1, 1)
-    assert "no sequence fourth; it has ball/first, ball/second, blob/third" in outcome.err
+    assert "no sequence fourth, there are ball/first, ball/second, blob/third" in outcome.err
 
 
 def test_a_failed_cell_is_named_and_the_exit_code_is_1_after_all_else_is_written(dataset, call):

@@ -25,6 +25,7 @@ from fewpoint.io.masks import read_masks
 from fewpoint.learning.devices import DEVICES
 from fewpoint.methods.registry import PRESETS
 from fewpoint.pipeline.pace import Pace
+from fewpoint.report.wording import format_volume
 from synthetic import save_settings
 from tiny_runs import TINY
 
@@ -100,9 +101,10 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert set(facts["devices"]) == {*DEVICES}
     assert len(facts["formats"]) == 11
     assert facts["outputs"] == {**FILES, FILM: "overlay.mp4"}
-    # The tests install all extras but sam, which may be there or not.
+    # The tests install all extras but those for pretrained models, which may be there or not.
     installed = dict.fromkeys(("annotate", "competitors", "dicom", "ray", "tracking", "video", "zarr"), True)
-    assert facts["extras"] == {**installed, "sam": facts["extras"]["sam"]}
+    optional = {name: facts["extras"][name] for name in ("sam", "witness")}
+    assert facts["extras"] == {**installed, **optional}
 
 
 def test_info_for_people_shows_every_preset_and_format(call):
@@ -124,7 +126,7 @@ def test_evaluate_scores_each_frame_and_all_pixels_together(call, tmp_path):
     assert (scores["f1"], scores["precision"], scores["recall"]) == (0.75, 0.75, 0.75)
     assert [frame["recall"] for frame in scores["frames"]] == [1.0, 0.5]
     table = call("evaluate", tmp_path / "masks.npy", tmp_path / "truth.npy").out.splitlines()
-    assert table[-1].split() == ["all", "0.750", "0.750", "0.750"]
+    assert table[-1].split() == ["all", "0.750", "0.750", "0.750", "0.85", "px", "0.25", "px", "+0.0%"]
     assert len(table) == 4
 
 
@@ -144,7 +146,9 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert manifest["result"]["frames"] == 6
     costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
     assert read_json(case.out / "summary.json") == {**manifest["result"], **costs}
-    assert summary == {"out": str(case.out), **manifest["result"], **costs}
+    places = {"out": str(case.out), "masks": [str(case.out / "masks")], "report": str(case.out / "report.html")}
+    kind = {"format": "fewpoint segment", "schema_version": 1}
+    assert summary == {**kind, **places, **manifest["result"], **costs}
     assert set(costs["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
     assert costs["memory_mb"] > 50 and costs["cuda_mb"] is None
     assert re.search(r"at most \d+ MiB", (case.out / "report.html").read_text(encoding="utf-8"))
@@ -176,6 +180,10 @@ def test_segment_ends_with_a_row_a_stage_and_the_memory(case, call):
     assert [row[0] for row in rows] == ["superpixels", "learning", "prediction", "masks", "report", "all"]
     assert sum(float(row[1]) for row in rows[:-1]) == pytest.approx(float(rows[-1][1]), abs=0.3)  # each is rounded
     assert re.fullmatch(r"all +[\d.]+ s, memory at most \d+ MiB", lines[6])
+    assert re.fullmatch(r"look first at frames? \d.*, health 0\.\d\d", lines[7])
+    page = (case.out / "report.html").read_text()
+    assert "fewpoint recut" in page and str(case.points) in page
+    assert read_json(case.out / "manifest.json")["asked"]["Command"].startswith("fewpoint segment")
 
 
 def test_a_volume_gives_masks_in_its_own_grid(case, call):
@@ -198,7 +206,7 @@ def test_a_volume_gives_masks_in_its_own_grid(case, call):
     assert scores["f1"] == 1
     volume_ml = read_json(case.out / "summary.json")["volume_ml"]
     assert volume_ml == pytest.approx(np.asarray(written.dataobj).sum() * 0.5 * 0.5 * 3 / 1000)
-    assert f"{volume_ml:.3g} ml" in (case.out / "report.html").read_text()
+    assert format_volume(volume_ml) in (case.out / "report.html").read_text()
 
 
 def test_a_run_is_written_in_every_format_asked_for_and_later_in_others(case, call):
@@ -209,7 +217,7 @@ def test_a_run_is_written_in_every_format_asked_for_and_later_in_others(case, ca
     assert call(*case.segment("--format", "coco")).out.count("masks.json") == 1
     assert (case.out / "masks.json").exists()
     later = call("convert", case.out, "--format", "png", "--format", "mp4", "--out", case.folder / "later", "--json")
-    files = json.loads(later.out)
+    files = json.loads(later.out)["files"]
     assert files == [str(case.folder / "later" / name) for name in ("masks", "overlay.mp4")]
     np.testing.assert_array_equal(read_masks(case.folder / "later"), read_masks(case.out / "masks.nii.gz"))
     assert call("convert", case.out, "--format", "nrrd").out == f"{case.out / 'masks.nrrd'}\n"

@@ -113,7 +113,14 @@ def test_a_bound_outside_0_and_1_is_refused(case, call, fraction):
 
 def test_a_bound_below_the_clicked_superpixels_is_refused_and_leaves_no_folder(case, call):
     outcome = call(*case.segment("--max-fraction", "0.001", "--json"))
-    assert_refused(outcome, "may cover 0.001 of a frame", "give a larger --max-fraction")
+    assert_refused(outcome, "may cover 0.10% of a frame", "give a larger --max-fraction")
+    assert not case.out.exists()
+
+
+def test_points_on_frames_of_one_value_are_refused(case, call):
+    for path in case.frames.iterdir():
+        Image.fromarray(np.full((48, 40), 7, np.uint8)).save(path)
+    assert_refused(call(*case.segment()), "frame 0 (0000) has a point, but all its pixels are 7")
     assert not case.out.exists()
 
 
@@ -131,9 +138,10 @@ def test_a_malformed_box_is_a_usage_error(case, call, box):
         ("0,9,0,9,9", "y0 < y1"),
         ("0,-1,0,9,9", "48 x 40 frame"),
         ("0,0,0,48,40", "whole frame"),
+        ("0,0,0,2,2", "lies outside the box of the object there, 0,0,2,2"),
     ],
 )
-def test_a_box_outside_the_frames_is_refused(case, call, box, fragment):
+def test_a_box_outside_the_frames_or_without_the_click_on_its_frame_is_refused(case, call, box, fragment):
     assert_refused(call(*case.segment("--largest-box", box)), fragment)
     assert not case.out.exists()
 
@@ -268,7 +276,7 @@ def test_a_folder_of_another_run_is_refused_untouched(case, call, change, fragme
     stop_after_opening(case, call)
     before = snapshot(case.out)
     if change == "frames":
-        Image.fromarray(np.zeros((48, 40), np.uint8)).save(case.frames / "0000.png")
+        Image.fromarray(np.eye(48, 40, dtype=np.uint8)).save(case.frames / "0000.png")
     elif change == "points":
         case.points.write_text(case.points.read_text().rstrip().rpartition("\n")[0] + "\n")
     outcome = call(*case.segment(*(change if isinstance(change, list) else [])))

@@ -6,10 +6,12 @@ import sys
 
 import pytest
 
-from bench.datasets import Dataset
+from bench.datasets import Dataset, make_sequence
 from cli.test_commands import WITHOUT_TORCH
 from fewpoint.bench.reproduction import TARGETS, Plan
+from fewpoint.bench.survey import Extent
 from fewpoint.cli.reproduce import TargetName
+from synthetic import save_dataset_sequence, save_old_sequence
 
 
 @pytest.fixture
@@ -28,7 +30,50 @@ def test_it_prints_the_table_and_where_it_lies(dataset, call):
     assert outcome.out.splitlines()[-3:] == [str(out / "paper" / f"table1.{kind}") for kind in ("md", "tex", "csv")]
 
 
-def test_a_failed_run_is_named_after_all_else_is_written(dataset, call):
+def test_what_is_missing_is_a_line_each_and_the_rest_is_run(dataset, call):
+    dataset.break_frame("ball/second")
+    out = dataset.folder / "out"
+    outcome = call("reproduce", "table1", "--data", dataset.root, "--out", out, "--ours", "half-disc", "--jobs", "2")
+    assert outcome.code == 0, outcome.err
+    first, second, *_ = outcome.err.splitlines()
+    assert first.startswith("fewpoint: left out second: ") and "0002.png" in first
+    assert second.startswith("fewpoint: sequences: 1, runs: 1, finished: 0; the others take about a minute with 2")
+    assert "| ball" in outcome.out
+
+
+def test_the_papers_own_layouts_are_run_and_stand_next_to_its_figures(tmp_path, call, monkeypatch):
+    """Dataset00 as published, Dataset30 in the older layout; the table then compares type by type."""
+    monkeypatch.setattr(Plan, "table_1", lambda self: self._all("half-disc"))
+    save_dataset_sequence(make_sequence(0), tmp_path / "data" / "Dataset00")
+    save_old_sequence(make_sequence(1), tmp_path / "data" / "Dataset30")
+    given = ("--data", tmp_path / "data", "--out", tmp_path / "out", "--ours", "half-disc")
+    outcome = call("reproduce", "table1", *given)
+    assert outcome.code == 0, outcome.err
+    short = [line.partition(" has ")[0] for line in outcome.err.splitlines() if "of the paper's 4 sequences" in line]
+    assert short == [f"fewpoint: {kind}" for kind in ("Tweezer", "Cochlea", "Slitlamp", "Brain")]
+    assert "Tweezer" in outcome.out and "Brain" in outcome.out
+    assert len(list((tmp_path / "out").glob("cells/*/result.json"))) == 2
+
+
+def test_some_sequences_are_chosen_by_name(dataset, call):
+    given = ("--data", dataset.root, "--out", dataset.folder / "out", "--ours", "half-disc")
+    outcome = call("reproduce", "table1", *given, "--sequences", "ball/second")
+    assert outcome.code == 0, outcome.err
+    assert [path.name for path in (dataset.folder / "out" / "cells").glob("*first*")] == []
+    refused = call("reproduce", "table1", *given, "--sequences", "third")
+    assert refused.code == 1 and "no sequence third, there are ball/first, ball/second" in refused.err
+
+
+def test_a_quick_look_has_one_sequence_of_each_type(dataset, call):
+    given = ("--data", dataset.root, "--out", dataset.folder / "out", "--ours", "half-disc")
+    outcome = call("reproduce", "table1", *given, "--quick")
+    assert outcome.code == 0, outcome.err
+    assert "fewpoint: sequences: 1, runs: 1," in outcome.err
+
+
+def test_a_failed_run_is_named_after_all_else_is_written(dataset, call, monkeypatch):
+    """A frame that breaks after it was checked."""
+    monkeypatch.setattr("fewpoint.bench.survey.check_sequence", lambda sequence: Extent(6, (40, 48)))
     dataset.break_frame("ball/second")
     out = dataset.folder / "out"
     outcome = call("reproduce", "table1", "--data", dataset.root, "--out", out, "--ours", "half-disc")
@@ -60,4 +105,7 @@ def test_help_does_not_import_torch():
     command = [sys.executable, "-c", WITHOUT_TORCH, "reproduce", "--help"]
     done = subprocess.run(command, text=True, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(option in done.stdout for option in ("--data", "--out", "--ours", "--jobs", "--device"))
+    assert all(
+        option in done.stdout
+        for option in ("--data", "--out", "--sequences", "--quick", "--ours", "--jobs", "--device")
+    )

@@ -38,7 +38,10 @@ def make_case() -> tuple[ImageSequence, PointSet]:
 
 @pytest.fixture(scope="module", params=list_methods())
 def method(request) -> Segmenter:
-    problem = find_problem("sam-points") if request.param.startswith("sam-points") else ""
+    kind = next(
+        (kind for kind in ("sam-points", "sam2-points") if request.param.startswith(kind.split("-")[0] + "-")), ""
+    )
+    problem = find_problem(kind) if kind else ""
     if problem:
         pytest.skip(problem)
     if request.param in ORACLES:

@@ -2,11 +2,13 @@
 
 from itertools import permutations
 
+import nibabel
 import numpy as np
 import pytest
 
 from fewpoint.core import Geometry, ImageSequence, Source
 from fewpoint.errors import InputError
+from volumes import AFFINE, VOXELS, reorient, tilt
 
 LAS = np.array([[-2.0, 0, 0, 90], [0, 2, 0, -126], [0, 0, 5, -72], [0, 0, 0, 1]])
 
@@ -119,3 +121,12 @@ def test_a_cropped_volume_keeps_its_voxels_where_they_were():
     assert (part.spacing_mm, part.axes) == (whole.spacing_mm, whole.axes)
     # Row 0 and column 0 of the part are row 4 and column 5 of the whole: stored indices j = 4, i = 5.
     np.testing.assert_allclose(part.affine @ [1, 2, 3, 1], whole.affine @ [1 + 5, 2 + 4, 3, 1])
+
+
+@pytest.mark.parametrize("flips", [(a, b, c) for a in (1, -1) for b in (1, -1) for c in (1, -1)])
+@pytest.mark.parametrize("axis", ["0", "1", "2"])
+def test_directions_are_those_that_nibabel_reads_from_the_affine(flips, axis):
+    voxels, affine = reorient(VOXELS, tilt(AFFINE), flips)
+    geometry = Geometry.from_affine(affine, voxels.shape).cut(axis)
+    codes = nibabel.aff2axcodes(affine)
+    assert geometry.directions == tuple(codes[stored] for stored in geometry.axes)

@@ -128,6 +128,7 @@ def test_every_action_comes_back_from_what_is_written_down(kind):
     examples = {"object": "object", "frame": 1, "y": 2, "x": 3, "positive": False, "point": 4, "absent": False}
     examples |= {"top": 0, "left": 1, "bottom": 2, "right": 3, "fraction": 0.5, "name": "b", "colour": "#000000"}
     examples |= {"preset": "fast", "seed": 3, "runs": ((1, 2),), "size": 1.5}
+    examples |= {"last": 3, "locked": True, "frames": ((1, ((1, 2),)), (2, ())), "places": ((0, 1, 2),)}
     names = [name for name in actions.KINDS[kind].__dataclass_fields__ if name != "kind"]
     action = actions.KINDS[kind](**{name: examples[name] for name in names})
     assert actions.from_table(actions.to_table(action)) == action

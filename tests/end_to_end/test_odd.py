@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from fewpoint.api.segmenting import segment
 from fewpoint.core import AreaBound, Geometry, ImageSequence, PointSet, Source, ignore
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.task import Task
-from fewpoint.runs.runner import segment
 from fewpoint.runs.summary import find_warnings
 from synthetic import TINY
 

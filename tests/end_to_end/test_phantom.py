@@ -1,11 +1,33 @@
 """From clicks to masks on a sequence whose truth is known exactly."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 
+from fewpoint.api.segmenting import segment
+from fewpoint.bench.cases import RESULT_FILE
+from fewpoint.bench.worker import CellOrder, run_cell
 from fewpoint.core import AreaBound
+from fewpoint.core.job import Job
+from fewpoint.core.settings import as_table
 from fewpoint.evaluation import largest_box, make_phantom, score_masks, true_shares
-from fewpoint.runs.runner import segment
-from synthetic import SMALL
+from fewpoint.io.atomic import read_json
+from fewpoint.learning.settings import PhaseSettings
+from fewpoint.methods.paper import PAPER
+from fewpoint.superpixels.slic import SuperpixelSettings
+from synthetic import SMALL, save_dataset_sequence
+
+# The paper's risk, filter, stopping rule, tracking and numbers of epochs, but for half the last phase; a network,
+# batches and rates as small a phantom needs.
+THREE_PHASES = replace(
+    PAPER,
+    superpixels=SuperpixelSettings(count=400),
+    network=SMALL.network,
+    training=replace(SMALL.training, frames_per_epoch=12),
+    augmentation=SMALL.augmentation,
+    phases=PhaseSettings(warmup_rate=3e-3, estimation_rate=3e-4, final_epochs=50, final_rate=3e-4),
+)
 
 
 def test_one_click_a_frame_finds_a_moving_deforming_object_among_distractors():
@@ -16,6 +38,26 @@ def test_one_click_a_frame_finds_a_moving_deforming_object_among_distractors():
     # Neither all of the bound nor the mean object on every frame: the masks follow the object as it changes size.
     shares = true_shares(phantom.truth)
     assert np.corrcoef(result.masks.mean(axis=(1, 2)), shares)[0, 1] > 0.9
+
+
+def test_the_papers_three_phases_find_the_object_and_tracking_does_not_hurt(tmp_path):
+    """By the paper's protocol: a click on each frame, bound 1.4 times the true largest share."""
+    result = score_paper(tmp_path)
+    assert result["f1"] > 0.85
+    assert result["f1"] >= result["f1_untracked"]
+    assert result["stop_epoch"] > PAPER.phases.warmup_epochs + PAPER.stopping.minimum
+    assert result["prior_mae"] < 0.2 * result["bound_fraction"]
+
+
+def score_paper(folder: Path) -> dict:
+    """What the bench measures of a run of SSnnPU + KSPTrack, with and without its last step."""
+    sequence = save_dataset_sequence(make_phantom(n_frames=12, size=(80, 80), channels=3), folder / "ball/first")
+    table = as_table(THREE_PHASES)
+    changes = tuple((f"{part}.{key}", value) for part, values in table.items() for key, value in values.items())
+    points = sequence / "2dlocs.csv"
+    job = Job(str(sequence), str(points), method="ssnnpu+ksptrack", changes=changes, seed=0, device="cpu")
+    run_cell(CellOrder(job, str(sequence / "ground_truth-frames"), "eta", str(folder / "out")))
+    return read_json(folder / "out" / RESULT_FILE)
 
 
 def box_bound(truth: np.ndarray) -> AreaBound:

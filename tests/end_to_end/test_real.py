@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fewpoint.api.segmenting import segment
 from fewpoint.core import AreaBound, ImageSequence, PointSet
 from fewpoint.evaluation import paper_bound, score_masks
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.points import read_points
-from fewpoint.runs.runner import segment
 from real_data import data_root
 from synthetic import SMALL
 

@@ -97,7 +97,7 @@ def _drain(engine, jobs) -> None:
 
 
 def _nothing(engine):
-    def perform(work, order, on_gpu):
+    def perform(work, order, on_gpu, trust):
         yield "started"
         yield "", False
 

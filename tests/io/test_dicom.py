@@ -183,6 +183,7 @@ def test_absurd_sizes_and_folders_without_images_are_refused(tmp_path):
     assert_refused(tmp_path / "none" / "a.dcm", "must be a DICOM image")
 
 
+@pytest.mark.usefixtures("trusting")
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     folder = save_series(tmp_path / "series")
     monkeypatch.setitem(__import__("sys").modules, "pydicom", None)

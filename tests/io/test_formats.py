@@ -80,7 +80,7 @@ def test_tiff_and_zarr_pages_are_those_of_the_stored_volume(volume, tmp_path):
 
 def test_coco_is_read_back_by_pycocotools(volume, tmp_path):
     content = json.loads(write_in_format(volume, "coco", tmp_path).read_text())
-    assert [image["file_name"] for image in content["images"]] == list(volume.names)
+    assert [image["file_name"] for image in content["images"]] == [f"{name}.png" for name in volume.names]
     shown = [index for index, mask in enumerate(volume.masks) if mask.any()]
     assert [entry["image_id"] - 1 for entry in content["annotations"]] == shown
     for entry in content["annotations"]:
@@ -217,7 +217,7 @@ def test_a_source_keeps_every_digit(tmp_path, volume):
     np.testing.assert_array_equal(again.geometry.affine, volume.source.geometry.affine)
     assert again.geometry.axes == (1, 2, 0)
     (tmp_path / "source.json").write_text('{"path": 3}')
-    with pytest.raises(InputError, match="describe the input"):
+    with pytest.raises(InputError, match="path must be a text"):
         read_source(tmp_path / "source.json")
 
 
@@ -232,3 +232,10 @@ def test_a_video_shows_every_picture(tmp_path):
 
 def test_slices_of_the_test_differ():
     assert len(np.unique(SLICES)) > 100
+
+
+@pytest.mark.parametrize("name", ["a\\b", "", "a\0"])
+def test_names_that_no_file_can_have_are_refused_before_anything_is_written(name):
+    with pytest.raises(InputError, match="usable as a file name"):
+        Outputs.of(["png"]).check(None, ("a", name))
+    Outputs.of(["nifti"]).check(None, ("a", name))

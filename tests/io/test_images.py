@@ -177,7 +177,8 @@ def test_npy_and_npz_are_read_exactly(tmp_path, frames):
         np.testing.assert_array_equal(sequence.frames, with_channels(frames))
 
 
-def test_npy_is_not_loaded_into_memory(tmp_path):
+@pytest.mark.usefixtures("trusting")
+def test_a_trusted_npy_is_not_loaded_into_memory(tmp_path):
     np.save(tmp_path / "a.npy", COLOUR_8)
     frames = read_sequence(tmp_path / "a.npy").frames
     while not isinstance(frames, np.memmap):
@@ -294,6 +295,7 @@ def write_whole_file(kind: str, folder: Path) -> Path:
 @pytest.mark.parametrize(
     "kind", ["png", "png-16", "jpg", "jpg-progressive", "tif-plain", "tif-lzw", "tif-zlib", "tif-jpeg", "npy", "npz"]
 )
+@pytest.mark.usefixtures("trusting")
 def test_a_file_cut_anywhere_is_refused_or_still_has_every_pixel(tmp_path, kind):
     path = write_whole_file(kind, tmp_path)
     target = path if kind[:3] in ("tif", "npy", "npz") else tmp_path

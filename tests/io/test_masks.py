@@ -94,12 +94,23 @@ def test_a_missing_parent_is_an_output_error(tmp_path):
 
 def test_volumes_are_compared_only_where_they_lie_in_the_same_place(tmp_path):
     """The same voxels stored the other way round would be scored against each other's mirror image."""
-    one = save_nifti(tmp_path / "one.nii")
-    same = save_nifti(tmp_path / "same.nii.gz", affine=AFFINE + 1e-5)
-    mirrored = save_nifti(tmp_path / "mirrored.nii", *reorient(VOXELS, AFFINE, (-1, 1, 1)))
-    np.save(tmp_path / "anywhere.npy", VOXELS.T)
+    one = save_nifti(tmp_path / "one.nii", VOXELS % 3)
+    same = save_nifti(tmp_path / "same.nii.gz", VOXELS % 3, affine=AFFINE + 1e-5)
+    mirrored = save_nifti(tmp_path / "mirrored.nii", *reorient(VOXELS % 3, AFFINE, (-1, 1, 1)))
+    np.save(tmp_path / "anywhere.npy", VOXELS.T % 3)
     for other in (same, tmp_path / "anywhere.npy"):
-        masks, truth = read_mask_pair(one, other)
-        np.testing.assert_array_equal(masks, truth)
+        pair = read_mask_pair(one, other)
+        np.testing.assert_array_equal(pair.masks, pair.truth)
+        assert pair.geometry is not None
     with pytest.raises(InputError, match="must lie in the same place"):
         read_mask_pair(one, mirrored)
+
+
+def test_what_is_no_mask_is_refused(tmp_path):
+    np.save(tmp_path / "image.npy", np.arange(2 * 8 * 8).reshape(2, 8, 8).astype(np.uint8))
+    np.save(tmp_path / "sure.npy", np.linspace(0, 1, 128).reshape(2, 8, 8))
+    np.save(tmp_path / "labels.npy", np.arange(32).reshape(1, 4, 8))
+    for name in ("image", "sure"):
+        with pytest.raises(InputError, match=rf"{name}\.npy must hold masks, of at most 32 different values"):
+            read_masks(tmp_path / f"{name}.npy")
+    assert read_masks(tmp_path / "labels.npy").sum() == 31

@@ -45,8 +45,18 @@ def assert_refused(path: Path, *fragments: str, sequence: ImageSequence = SEQUEN
         "\ufeffFrame, Y , X\r\n 0 , 3,4\r\n\r\n2,10,20",
         '"frame","y","x"\n\n"0","3","4"\n,,\n2.0,10.0,20.0\n',
         "frame,y,x\n0,3.4,3.5\n2,9.5,20.49\n",
+        "frame;y;x\n0;3,4;3,5\n2;9,5;20,49\n",
+        "frame\ty\tx\n0\t3\t4\n2\t10\t20\n",
+        ',frame,y,x,who,note\n0,0,3,4,me,"well, inside"\n1,2,10,20,,\n',
+        "frame,y_share,x_share\n0,0.3,0.2\n2,1,1\n",
+        "index,axis-0,axis-1,axis-2,size\n0,0.0,3.2,4.4,10\n1,2.0,9.6,19.8,10\n",
+        " ,Area,Mean,X,Y,Slice,Label\n1,0,17,4.9,3,1,s.tif:a\n2,0,9,20,10.2,3,s.tif:c\n",
+        " \tX\tY\tCh\tSlice\tFrame\n1\t4\t3\t1\t1\t1\n2\t20\t10\t1\t1\t3\n",
     ],
-    ids=["plain", "reordered", "bom-case-spaces-blank", "quoted", "decimals"],
+    ids=[
+        *("plain", "reordered", "bom-case-spaces-blank", "quoted", "decimals", "semicolons and decimal commas", "tabs"),
+        *("further columns", "shares", "napari", "ImageJ", "hyperstack of ImageJ"),
+    ],
 )
 def test_pixel_tables_are_read_whatever_their_dress(tmp_path, text):
     assert rows_of(save(tmp_path, text)) == [[0, 3, 4], [2, 10, 20]]
@@ -90,7 +100,7 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
         ("ras_x,ras_y,ras_z\n1,2,3\n", ["millimetres need an input"]),
         ("ras_x,lps_y,ras_z\n1,2,3\n", ["must be frame,y,x", "lps_x,lps_y,lps_z", "got ras_x,lps_y,ras_z"]),
         ("0,1,2\n", ["must be frame,y,x", "got 0,1,2"]),
-        ("frame,y,x,colour\n0,1,2,3\n", ["got frame,y,x,colour"]),
+        ("frame,y,x,objects\n0,1,2,3\n", ["column objects", "did you mean object?"]),
         ("frame,y,x\n0,1,2\n\n1,abc,2\n", ["line 4", "y must be a number", "abc"]),
         ("frame,y,x\n0,1,nan\n", ["line 2", "x must be a number", "nan"]),
         ("frame,y,x\n0,inf,1\n", ["line 2", "inf"]),
@@ -105,6 +115,12 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
         ("frame,y,x\n0,11,2\n", ["outside", "11 x 21"]),
         ("frame,y,x\n9,1,2\n", ["frame 9", "0 to 8"]),
         ("frame,y,x\n0,1,2\n9,absent\n", ["frame 9", "0 to 8"]),
+        ("frame,y,x\n0,15,3\n", ["outside", "the other way round"]),
+        ("frame,y,x\n0,0.4,0.5\n1,0.5,1\n", ["must be pixels", "name the columns frame,y_share,x_share"]),
+        ("frame,y_share,x_share\n0,0.5,3\n", ["line 2: x_share must be a share between 0 and 1, got 3"]),
+        ("X,Y,Slice\n1,1,0\n", ["line 2: Slice must be a whole number from 1, got 0"]),
+        ("X,Y,Ch,Slice,Frame\n1,1,1,1,1\n1,1,1,2,2\n", ["on slices or on frames"]),
+        ("axis-0,axis-1,axis-2,axis-3\n0,1,1,1\n", ["three axes"]),
         (PREAMBLE + "0;0;1;nan;0.5\n", ["line 6", "x must be a number"]),
         (PREAMBLE + "0;0;1;1.5;0.5\n", ["outside"]),
         (PREAMBLE + "0;0;0;0;0\n", ["at least one point"]),
@@ -275,7 +291,7 @@ def test_labels_go_with_every_kind_of_place(tmp_path):
     ("text", "fragment"),
     [
         ("frame,y,x,label\n0,1,2,2\n", "line 2: label must be 1 or 0, positive or negative, got 2"),
-        ("frame,y,x,label,label\n0,1,2,1,1\n", "the header must be"),
+        ("frame,y,x,label,label\n0,1,2,1,1\n", "label is there 2 times"),
         ("frame,y,x,label\n0,1,2,0\n", "at least one point on the object"),
         ("frame,y,x,label\n0,1,2,1\n0,1,2,0\n", "both on the object and not"),
         ("frame,y,x,label\n0,1,2,1\n0,11,2,0\n", "lies outside"),
@@ -301,3 +317,10 @@ def test_the_hash_depends_on_negatives_and_is_as_it_was_without():
     assert hash_points(plain) == hashlib.sha256(b"([[0, 1, 2]], ())").hexdigest()
     one, other = (PointSet.from_rows([(0, 1, 2)], negatives=[(1, 1, x)]) for x in (1, 2))
     assert len({hash_points(points) for points in (plain, one, other)}) == 3
+
+
+@pytest.mark.parametrize("number", ["1_0", "١", "１"])
+def test_numbers_have_the_digits_0_to_9(tmp_path, number):
+    (tmp_path / "p.csv").write_text(f"frame,y,x\n0,{number},2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="y must be a number"):
+        read_points(tmp_path / "p.csv", ImageSequence.from_array(np.zeros((1, 20, 20, 1), np.uint8)))

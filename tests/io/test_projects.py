@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fewpoint.core import Box, Words, actions
-from fewpoint.core.actions import AddPoint, Redo, Undo
+from fewpoint.core.actions import AddPoint, MovePoint, Redo, Undo
 from fewpoint.errors import InputError, OutputError, RunConflictError
 from fewpoint.io.projects import ProjectLog, RunRecord, interrupt_runs, read_project
 
@@ -36,7 +36,7 @@ def test_what_was_done_is_there_after_the_next_start(tmp_path):
     log.close()
     again = ProjectLog.open(log.path)
     assert points_of(again) == [(1, 2, 3)]
-    assert (again.history.version, again.history.can_undo, again.history.can_redo) == (3, True, True)
+    assert (again.history.version, again.history.can_undo(), again.history.can_redo()) == (3, True, True)
     again.do(Redo())
     assert points_of(again) == [(1, 2, 3), (2, 2, 3)]
     again.close()
@@ -48,11 +48,11 @@ def test_undo_and_redo_have_no_limit_and_a_new_action_ends_redo(tmp_path):
         log.do(AddPoint("object", 0, 0, x))
     for _ in range(12):
         log.do(Undo())
-    assert points_of(log) == [] and not log.history.can_undo
+    assert points_of(log) == [] and not log.history.can_undo()
     for _ in range(5):
         log.do(Redo())
     log.do(AddPoint("object", 3, 3, 3))
-    assert len(points_of(log)) == 6 and not log.history.can_redo
+    assert len(points_of(log)) == 6 and not log.history.can_redo()
     with pytest.raises(InputError, match="nothing to redo"):
         log.do(Redo())
     log.close()
@@ -269,3 +269,25 @@ def test_replaying_the_log_gives_the_project_that_was_left(tmp_path_factory, ste
     log.close()
     again = read_project(log.path)
     assert again.project == log.project and again.history.version == log.history.version
+
+
+def test_an_undo_takes_back_what_the_same_person_did_and_keeps_what_others_did_since(tmp_path):
+    log = begin(tmp_path)
+    for by, x in (("a/1", 1), ("b/1", 2), ("a/1", 3), ("b/1", 4)):
+        log.do(AddPoint("object", 0, 5, x), by)
+    log.do(Undo(), "a/1")
+    log.do(Undo(), "a/1")
+    assert [click.x for click in log.project.objects[0].points] == [2, 4]
+    assert log.history.undoers == ("b/1",) and log.history.redoers == ("a/1",)
+    with pytest.raises(InputError, match="nothing to undo that you did"):
+        log.do(Undo(), "a/1")
+    log.do(Redo(), "a/1")
+    again = read_project(log.path)
+    assert [click.x for click in again.project.objects[0].points] == [2, 4, 1]
+    # What rested on something that was taken back has no effect any more, and has it again with a redo.
+    number = again.project.objects[0].points[0].id
+    log.do(MovePoint(number, 9, 9), "a/1")
+    log.do(Undo(), "b/1")
+    log.do(Undo(), "b/1")
+    assert [click.x for click in log.project.objects[0].points] == [1]
+    log.close()

@@ -104,6 +104,7 @@ def test_a_new_or_empty_folder_becomes_a_run_folder(tmp_path, exists):
         assert run.artefact("superpixels.npz").parent.is_dir()
     assert read_json(path / "manifest.json") == {
         "format": "fewpoint run",
+        "version": 1,
         "state": "running",
         "identity": asdict(IDENTITY),
     }
@@ -271,8 +272,7 @@ def test_importing_io_loads_no_decoder_and_no_torch():
 
 @pytest.mark.parametrize("error", [InputError, SettingsError, DeviceError])
 def test_a_first_start_that_is_refused_leaves_no_folder(tmp_path, error):
-    with pytest.raises(error), RunFolder.open(tmp_path / "run", IDENTITY) as run:
-        run.artefact("superpixels.npz").write_text("done")
+    with pytest.raises(error), RunFolder.open(tmp_path / "run", IDENTITY):
         raise error("no")
     assert not (tmp_path / "run").exists()
 
@@ -283,6 +283,18 @@ def test_a_start_that_fails_otherwise_leaves_what_it_has(tmp_path, error):
         run.artefact("superpixels.npz").write_text("done")
         raise error("no")
     assert (tmp_path / "run" / "stages" / "superpixels.npz").read_text() == "done"
+
+
+def test_a_first_start_that_is_refused_after_a_stage_keeps_what_it_has(tmp_path):
+    """A series that is unplugged while masks are written must not cost the training."""
+    with pytest.raises(InputError), RunFolder.open(tmp_path / "run", IDENTITY) as run:
+        run.artefact("network-1-1.npz").write_text("learnt")
+        raise InputError("the series is gone")
+    assert (tmp_path / "run" / "stages" / "network-1-1.npz").exists()
+    with pytest.raises(InputError), RunFolder.open(tmp_path / "other", IDENTITY) as run:
+        run.artefact("costs.json").write_text("{}")
+        raise InputError("nothing is lost")
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_later_start_that_is_refused_leaves_what_the_first_has(tmp_path):

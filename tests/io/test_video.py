@@ -46,6 +46,7 @@ def test_frames_lie_on_disk_and_not_in_memory(tmp_path):
         frames = frames.base
 
 
+@pytest.mark.usefixtures("trusting")
 def test_a_video_larger_than_the_disk_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=3 * COLOUR[0].nbytes))
     with pytest.raises(InputError, match="TMPDIR"):
@@ -71,6 +72,7 @@ def test_sound_alone_is_refused(tmp_path):
         read_sequence(tmp_path / "v.mkv")
 
 
+@pytest.mark.usefixtures("trusting")
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     path = save_video(tmp_path / "v.mkv", COLOUR)
     monkeypatch.setitem(__import__("sys").modules, "av", None)

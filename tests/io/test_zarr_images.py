@@ -67,6 +67,7 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(tmp_path):
         read_sequence(tmp_path / "a.zarr")
 
 
+@pytest.mark.usefixtures("trusting")
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     path = save_image(tmp_path / "a.zarr")
     monkeypatch.setitem(__import__("sys").modules, "zarr", None)

@@ -111,3 +111,20 @@ def learning() -> Callable[..., Learning]:
         return Learning.start(fresh, {name: AreaBound(0.2) for name in names}, schedule)
 
     return build
+
+
+CLICKED = PointSet.from_rows([(frame, 5, 6) for frame in range(4)])  # block 5 of the sixteen, on every frame
+
+
+def scores_of(blocks: dict[int, float]) -> torch.Tensor:
+    """(4, 16, 16) logits from a probability for some of the sixteen blocks, 0.001 for the others."""
+    regions = torch.full((16,), 0.001)
+    for block, probability in blocks.items():
+        regions[block] = probability
+    grid = regions.reshape(4, 4).repeat_interleave(4, 0).repeat_interleave(4, 1)
+    return torch.logit(grid).expand(4, 16, 16)
+
+
+def blocks_of(scores: torch.Tensor) -> list[float]:
+    """The probability of each block of the first frame."""
+    return torch.sigmoid(scores[0, ::4, ::4]).flatten().tolist()

@@ -1,5 +1,6 @@
 """A checkpoint is all that is needed to go on, to the bit."""
 
+import hashlib
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +12,7 @@ import torch
 
 from fewpoint.core import PointSet, ignore
 from fewpoint.learning import checkpoints
-from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
+from fewpoint.learning.checkpoints import BEGINNING, DIGEST, load_learning, save_learning, sparingly
 from fewpoint.learning.estimators import FilteredPriors
 from fewpoint.learning.phases import Course, Learning
 from fewpoint.learning.settings import PhaseSettings, StoppingSettings, TrainingSettings
@@ -135,15 +136,33 @@ def test_a_checkpoint_holds_tensors_and_plain_values_only(learning):
     given = learning(PHASES, STOPPING)
     given.run_epoch()
     save_learning(given, stream)
-    stream.seek(0)
-    payload = torch.load(stream, weights_only=True)  # refuses anything else
+    stream.seek(len(BEGINNING) + DIGEST)
+    payload = torch.load(BytesIO(stream.read()), weights_only=True)  # refuses anything else
     assert set(payload) == {"owner", "trainer", "courses", "window_weights"}
 
 
 def test_a_checkpoint_that_would_run_code_is_not_loaded(learning, tmp_path):
-    torch.save({"trainer": Path("x")}, tmp_path / "evil.pt")
+    stream = BytesIO()
+    torch.save({"trainer": Path("x")}, stream)
+    data = stream.getvalue()
+    (tmp_path / "evil.pt").write_bytes(BEGINNING + hashlib.sha256(data).digest() + data)
     with pytest.raises(UnpicklingError):
         load_learning(learning(PHASES), tmp_path / "evil.pt")
+
+
+@pytest.mark.parametrize("place", [0, 30, 2000, -5])
+def test_a_checkpoint_of_which_a_bit_has_changed_is_passed_over(learning, tmp_path, place):
+    first, second = learning(PHASES), learning(PHASES)
+    first.run_epoch()
+    save_to(tmp_path / "a.pt", first)
+    data = bytearray((tmp_path / "a.pt").read_bytes())
+    data[place] ^= 4
+    (tmp_path / "a.pt").write_bytes(data)
+    load_learning(second, tmp_path / "a.pt")
+    assert only(second).progress.epoch == 0
+    (tmp_path / "a.pt").write_bytes(b"")
+    load_learning(second, tmp_path / "a.pt")
+    assert only(second).progress.epoch == 0
 
 
 def test_a_state_too_soon_after_the_start_or_the_last_one_saved_is_passed_over(monkeypatch):

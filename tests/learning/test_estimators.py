@@ -15,10 +15,10 @@ from fewpoint.learning.estimators import (
     Sighting,
     update_prior,
 )
+from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.phases import Learning, Observation, Schedule
 from fewpoint.learning.settings import PhaseSettings, PriorSettings, StoppingSettings
 from fewpoint.learning.stopping import StopState
-from fewpoint.learning.unscented import Gaussian
 from learning.conftest import make_samples, make_trainer, only
 
 BOUND = AreaBound(0.2)
@@ -74,7 +74,7 @@ def test_a_filter_starts_at_the_bound_with_the_variance_of_its_settings():
 
 @pytest.mark.parametrize(
     ("variance", "share", "expected"),
-    [(0.006, 0.19, StopState(2, True)), (0.008, 0.19, StopState()), (0.006, 0.2, StopState())],
+    [(0.006, 0.19, StopState(2, held=True, halted=True)), (0.008, 0.19, StopState()), (0.006, 0.2, StopState())],
 )
 def test_a_filter_ends_by_variance_and_share(variance, share, expected):
     estimator = FilteredPriors(stopping=StoppingSettings(variance=0.007, window=2, minimum=0))

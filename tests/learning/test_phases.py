@@ -206,6 +206,22 @@ def test_the_last_phase_uses_the_priors_of_the_start_of_the_window(learning, scr
     assert not [event for event in events if isinstance(event, Message)]
 
 
+def test_an_estimation_that_goes_on_ends_with_what_its_window_selected(learning, script):
+    weights, results = [], []
+    for halts in (True, False):
+        given = learning(short(1, 5, 0), StoppingSettings(0.007, 2, 0, halts=halts))
+        script([observation(), observation(WILD, 0.02), *[observation(CALM, 0.19)] * 2, *[observation(CALM, 0.02)] * 2])
+        given.run(ignore, ignore)
+        weights.append(given.trainer.network.state_dict())
+        results.append(only(given).progress)
+    halted, went_on = results
+    assert (halted.epoch, went_on.epoch) == (4, 6)
+    assert halted.selected_epoch == went_on.selected_epoch == 3
+    assert [record.stopped for record in went_on.records] == [False, False, False, True, False, False]
+    np.testing.assert_array_equal(halted.state.mean, went_on.state.mean)
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
+
+
 def test_where_the_rule_never_holds_the_last_epoch_is_taken_and_the_user_is_told(learning, script):
     given = learning(short(1, 3, 1), StoppingSettings(0.007, 2, 0))
     script([observation(WILD)] * 5)

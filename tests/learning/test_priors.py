@@ -1,16 +1,15 @@
-"""The priors: smoothing, control and observation as the method says, and the whole step against filterpy."""
+"""The priors: smoothing, control and observation as the method says, and what the truth, observed, makes of them."""
 
 import numpy as np
 import pytest
-from filterpy.kalman import MerweScaledSigmaPoints, UnscentedKalmanFilter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewpoint.core import AreaBound
 from fewpoint.errors import SettingsError
+from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.priors import control_input, estimate_from, initial_state, smoothing_matrix, update_priors
 from fewpoint.learning.settings import PriorSettings
-from fewpoint.learning.unscented import Gaussian
 
 BOUND = AreaBound(0.2)
 LENGTHS = [1, 2, 3, 4, 10, 59, 60, 61, 99, 100, 300]
@@ -55,40 +54,37 @@ def test_every_frame_starts_at_the_bound():
 
 
 def test_one_step_for_one_frame_by_hand():
-    # Sigma points 0.2 ± 1 are clipped to 0.2 and 0, lowered by 0.1 * 0.2 and clipped: 0.18 and 0. Mean 0.09, variance
-    # 0.09² + 0.5 = 0.5081; the observation, clipped to 0.2, has the gain 0.5081 / (0.5081 + 50).
+    # From the bound 0.2 down by 0.1 of it: 0.18. Variance 1 + 0.5; the observation, clipped to 0.2, has the gain
+    # 1.5 / (1.5 + 50).
     chosen = PriorSettings(initial_variance=1.0, first_control=0.1, last_control=0.1)
     state = update_priors(initial_state(1, BOUND, chosen), np.array([0.7]), 0, 10, BOUND, chosen)
-    gain = 0.5081 / 50.5081
-    assert state.mean[0] == pytest.approx(0.09 + gain * (0.2 - 0.09))
-    assert state.covariance[0, 0] == pytest.approx((1 - gain) * 0.5081)
+    gain = 1.5 / 51.5
+    assert state.mean[0] == pytest.approx(0.18 + gain * (0.2 - 0.18))
+    assert state.covariance[0, 0] == pytest.approx((1 - gain) * 1.5)
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        PriorSettings(),
-        PriorSettings(process_noise=10.0, observation_noise=0.05),
-        PriorSettings(process_noise=1e-7, observation_noise=1e-6, initial_variance=1e-7, last_control=0.002),
-    ],
-)
-def test_a_run_of_estimation_equals_filterpys_with_the_clip_in_its_transition(chosen):
-    count, horizon = 7, 25
-    points = MerweScaledSigmaPoints(count, alpha=1.0, beta=0.0, kappa=0.0)
-    other = UnscentedKalmanFilter(count, count, dt=1.0, hx=lambda point: point, fx=None, points=points)
-    state = initial_state(count, BOUND, chosen)
-    other.x, other.P = state.mean, state.covariance
-    other.Q, other.R = chosen.process_noise * np.eye(count), chosen.observation_noise * np.eye(count)
-    matrix, rng = smoothing_matrix(count, 0.05), np.random.default_rng(3)
-    for epoch in range(horizon):
-        observed = rng.uniform(0, 0.3, count)
-        state = update_priors(state, observed, epoch, horizon, BOUND, chosen)
-        step = 0.2 * (chosen.first_control + (chosen.last_control - chosen.first_control) * epoch / horizon)
-        other.predict(fx=lambda x, dt, step=step: np.clip(matrix @ np.clip(x, 0, 0.2) - step, 0, 0.2))
-        other.update(np.clip(observed, 0, 0.2))
-        other.x = np.clip(other.x, 0, 0.2)
-        np.testing.assert_allclose(state.mean, other.x, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(state.covariance, other.P, rtol=1e-8, atol=1e-14)
+@pytest.mark.parametrize("n_frames", [25, 74, 114])
+@pytest.mark.parametrize("fraction", [0.01, 0.1, 0.4])
+def test_the_truth_observed_for_thirty_epochs_is_found(n_frames, fraction):
+    """With the paper's own settings and horizon; the shape is that of a volume, small at both ends."""
+    bound = AreaBound(fraction)
+    truth = fraction * (0.1 + 0.6 * np.sin(np.pi * np.arange(n_frames) / n_frames) ** 2)
+    state = initial_state(n_frames, bound, PriorSettings())
+    for epoch in range(30):
+        state = update_priors(state, truth, epoch, 100, bound, PriorSettings())
+    assert np.abs(state.mean - truth).mean() < 0.1 * fraction
+    assert np.corrcoef(state.mean, truth)[0, 1] > 0.9
+
+
+def test_what_is_observed_decides_the_priors():
+    """Whether nothing or the bound is observed all along changes the mean prior at epoch 30 by half the bound."""
+    means = []
+    for observed in (0.0, 0.2):
+        state = initial_state(20, BOUND, PriorSettings())
+        for epoch in range(30):
+            state = update_priors(state, np.full(20, observed), epoch, 100, BOUND, PriorSettings())
+        means.append(state.mean.mean())
+    assert means[1] - means[0] > 0.5 * BOUND.fraction
 
 
 @settings(max_examples=30, deadline=None)

@@ -11,10 +11,10 @@ from fewpoint.errors import SettingsError
 from fewpoint.learning.risk import Risk, pu_risk
 from fewpoint.learning.settings import RiskSettings
 
-UNBIASED = RiskSettings(beta=math.inf)
-PAPER = RiskSettings(gamma=1.0, keep=0.0)
-AUTHORS = RiskSettings(gamma=1.0, keep=1.0)
-CLAMPED = RiskSettings(gamma=0.0, keep=1.0)
+UNBIASED = RiskSettings(beta=math.inf, frames="sum")
+PAPER = RiskSettings(gamma=1.0, keep=0.0, frames="sum")
+AUTHORS = RiskSettings(gamma=1.0, keep=1.0, frames="sum")
+CLAMPED = RiskSettings(gamma=0.0, keep=1.0, frames="sum")
 LOG3 = math.log(3)
 
 
@@ -84,6 +84,15 @@ def test_losses_are_means_over_samples_and_sums_over_frames():
     assert risk.negative.item() == pytest.approx(first_negative + second_negative)
 
 
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_the_mean_over_frames_is_the_sum_over_their_number(shift):
+    batch = random_batch(0, shift)
+    summed, averaged = (pu_risk(*batch, RiskSettings(frames=frames)) for frames in ("sum", "mean"))
+    for name in ("objective", "positive", "negative"):
+        assert getattr(averaged, name).item() == pytest.approx(getattr(summed, name).item() / 5)
+    assert bool(averaged.ascends) is bool(summed.ascends) is (shift > 0)
+
+
 def test_one_sign_test_decides_for_the_whole_batch():
     # Alone, the first frame has R- = log 2/3 = -.41; the second's log 4 - .5 log 2 = 1.04 outweighs it.
     risk = risk_of([[LOG3, -LOG3], [0.0, LOG3]], [[1, 0], [1, 0]], [[0, 1], [0, 1]], [0.5, 0.5])
@@ -132,7 +141,7 @@ def test_gradients_equal_finite_differences(settings, shift):
 
 
 @pytest.mark.parametrize(("settings", "change"), [(PAPER, 1), (UNBIASED, -1)])
-def test_below_zero_a_step_of_the_paper_raises_the_negative_risk_and_an_unbiased_one_lowers_it(settings, change):
+def test_below_zero_a_step_of_the_papers_text_raises_the_negative_risk_and_an_unbiased_one_lowers_it(settings, change):
     logits, *rest = random_batch(1, 3.0)
     before = pu_risk(logits, *rest, settings)
     (gradient,) = torch.autograd.grad(before.objective, logits)
@@ -165,7 +174,7 @@ def test_large_logits_stay_finite():
     assert (risk.positive.item(), risk.negative.item()) == (pytest.approx(0.0, abs=1e-12), pytest.approx(-50.0))
 
 
-@pytest.mark.parametrize("wrong", [{"beta": -0.1}, {"gamma": -1.0}, {"keep": math.nan}])
+@pytest.mark.parametrize("wrong", [{"beta": -0.1}, {"gamma": -1.0}, {"keep": math.nan}, {"frames": "all"}])
 def test_meaningless_settings_are_refused_by_name(wrong):
     with pytest.raises(SettingsError, match=f"risk.{next(iter(wrong))}"):
         RiskSettings(**wrong)

@@ -29,14 +29,12 @@ def run_rule(epochs: list[tuple[float, float]], window: int, minimum: int) -> li
         ([CALM] * 2, 3, 0, [1, 2]),
         ([CALM, CALM, WILD, CALM, CALM, CALM], 3, 0, [1, 2, 0, 1, 2, 3, -1]),
         ([CALM, CALM, TOO_LARGE, CALM], 3, 0, [1, 2, 0, 1]),
-        # The window ends at the minimum: it may begin at epoch 3 of 5, no sooner.
-        ([CALM] * 9, 3, 5, [0, 0, 1, 2, 3, -1]),
-        ([CALM] * 3 + [WILD] + [CALM] * 3, 3, 5, [0, 0, 1, 0, 1, 2, 3, -1]),
-        ([WILD, CALM, CALM], 2, 2, [0, 1, 2, -1]),
-        ([CALM] * 4, 1, 3, [0, 0, 1, -1]),
+        # The window begins after the minimum.
+        ([CALM] * 9, 3, 5, [0, 0, 0, 0, 0, 1, 2, 3, -1]),
+        ([CALM] * 3 + [WILD] + [CALM] * 3, 3, 2, [0, 0, 1, 0, 1, 2, 3, -1]),
+        ([WILD, CALM, CALM], 2, 1, [0, 1, 2, -1]),
+        ([CALM] * 4, 1, 3, [0, 0, 0, 1, -1]),
         ([CALM], 1, 0, [1, -1]),
-        # A window longer than the minimum decides alone.
-        ([CALM] * 5, 4, 2, [1, 2, 3, 4, -1]),
     ],
 )
 def test_the_streak_epoch_by_epoch(epochs, window, minimum, streaks):
@@ -54,11 +52,22 @@ def test_the_streak_epoch_by_epoch(epochs, window, minimum, streaks):
 )
 def test_both_conditions_are_strict(variance, share, streak):
     state = update_stop(StopState(), 1, variance, share, BOUND, StoppingSettings(0.007, 5, 0))
-    assert state == StopState(streak, False)
+    assert state == StopState(streak)
 
 
-def test_the_papers_rule_halts_at_thirty_epochs_at_the_earliest():
-    assert len(run_rule([CALM] * 100, 10, 30)) - 1 == 30
+def test_the_papers_rule_selects_epoch_31_at_the_earliest():
+    streaks = run_rule([CALM] * 100, 10, 30)
+    assert streaks.index(1) + 1 == 31
+    assert len(streaks) - 1 == 40
+
+
+def test_a_rule_that_does_not_halt_holds_once_and_counts_no_more():
+    settings, state, states = StoppingSettings(0.007, 2, 0, halts=False), StopState(), []
+    for epoch in range(1, 6):
+        state = update_stop(state, epoch, *CALM, BOUND, settings)
+        states.append(state)
+    held = StopState(0, held=True)
+    assert states == [StopState(1), StopState(2, held=True), held, held, held]
 
 
 @pytest.mark.parametrize("wrong", [{"variance": 0.0}, {"window": 0}, {"minimum": -1}])

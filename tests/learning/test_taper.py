@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.core import PointSet
-from fewpoint.learning.taper import find_taper, restlessness
+from fewpoint.learning.taper import LEAST_CLICKED, Taper, find_taper
 
 EVERY_FIFTH = PointSet.from_rows([(frame, 5, 6) for frame in (2, 7, 12, 17)])  # of twenty frames
 
@@ -53,10 +53,8 @@ def test_one_clicked_frame_alone_gives_a_profile_above_zero():
     assert (taper.profile > 0).all() and taper.trust == 0
 
 
-def test_a_slow_change_is_no_restlessness_and_noise_is():
-    assert restlessness(slices_of_a_ball(100)) < 0.05
-    assert restlessness(np.random.default_rng(0).uniform(0.1, 1, 1000)) == pytest.approx(1, abs=0.1)
-
-
-def test_even_sizes_and_a_single_frame_are_not_restless():
-    assert restlessness(np.full(5, 0.2)) == restlessness(np.array([0.2])) == 0
+def test_a_clicked_slice_keeps_a_share_of_the_mean():
+    profile = np.array([0.01, 0.5, 1.0, 0.5, 0.01])
+    bent = Taper(profile, 1.0, np.array([True, False, False, False, False])).bent
+    assert bent[0] == pytest.approx(LEAST_CLICKED * profile.mean()) and bent[1:].tolist() == profile[1:].tolist()
+    assert (Taper(profile, 0.0, np.ones(5, bool)).bent == 1).all()

@@ -15,14 +15,8 @@ from fewpoint.learning.targets import (
     Clues,
     ClueWeights,
     Targets,
-    _covering_level,
     _follow_image,
-    _level_of_share,
     click_distances,
-    find_excess,
-    find_frame_excess,
-    find_openness,
-    find_taken,
     frame_means,
     hangs_together,
     make_targets,
@@ -33,7 +27,7 @@ from fewpoint.learning.targets import (
     spread,
     stand_in,
 )
-from learning.conftest import outline
+from learning.conftest import CLICKED, blocks_of, outline, scores_of
 
 
 def weigh(**given: float) -> ClueWeights:
@@ -142,50 +136,6 @@ def test_targets_respect_the_bound(samples):
     assert (np.array(frame_means(targets.probability, torch.ones(4, 16, 16))) <= 0.2 + clicked + 1e-3).all()
 
 
-CLICKED = PointSet.from_rows([(frame, 5, 6) for frame in range(4)])  # block 5 of the sixteen, on every frame
-
-
-def scores_of(blocks: dict[int, float]) -> torch.Tensor:
-    """(4, 16, 16) logits from a probability for some of the sixteen blocks, 0.001 for the others."""
-    regions = torch.full((16,), 0.001)
-    for block, probability in blocks.items():
-        regions[block] = probability
-    grid = regions.reshape(4, 4).repeat_interleave(4, 0).repeat_interleave(4, 1)
-    return torch.logit(grid).expand(4, 16, 16)
-
-
-def blocks_of(scores: torch.Tensor) -> list[float]:
-    """The probability of each block of the first frame."""
-    return torch.sigmoid(scores[0, ::4, ::4]).flatten().tolist()
-
-
-def test_without_a_clue_scores_stay_as_they_are(samples):
-    scores = scores_of({5: 0.9, 6: 0.4})
-    clues = Clues(CLICKED, CLICKED)
-    assert _follow_image(scores, samples(4), clues, AreaBound(0.3), weigh(heldout=0.5)) is scores
-
-
-@pytest.mark.parametrize(
-    ("values", "share", "level"),
-    [
-        ([0.9, 0.6, 0.3, 0.1], 0.25, 0.9),  # the first quarter reaches it
-        ([0.9, 0.6, 0.3, 0.1], 0.26, 0.6),
-        ([0.1, 0.6, 0.9, 0.3], 0.75, 0.3),  # in whatever order they stand
-        ([0.9, 0.6, 0.3, 0.1], 2.0, 0.1),
-        ([1.0, 0.6, 0.3, 0.0], 0.1, 0.98),  # kept away from 1
-        ([1.0, 0.6, 0.3, 0.0], 1.0, 0.02),  # and from 0
-    ],
-)
-def test_the_level_of_a_share_by_hand(values, share, level):
-    assert _level_of_share(torch.tensor([values]), torch.full((1, 4), 0.25), share) == pytest.approx(level)
-
-
-def test_the_level_counts_areas_and_is_one_for_the_whole_sequence():
-    values, areas = torch.tensor([[0.9, 0.2], [0.7, 0.6]]), torch.tensor([[0.125, 0.875], [0.5, 0.5]])
-    # 0.9 covers 1/16 of both frames together, 0.7 another quarter, 0.6 another.
-    assert [_level_of_share(values, areas, share) for share in (0.0625, 0.3125, 0.32)] == pytest.approx([0.9, 0.7, 0.6])
-
-
 @pytest.mark.parametrize(
     ("heldout", "told", "marked"),
     [
@@ -199,60 +149,16 @@ def test_the_amount_is_that_of_held_out_clicks_as_far_as_they_count(samples, hel
     # Shares are put a little below the sixteenths, so that rounding does not ask for one block more.
     scores = scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1})
     clues = Clues(CLICKED, CLICKED, heldout_share=told * 0.998)
-    moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), weigh(heldout=heldout))
+    moved = _follow_image(scores, samples(4), clues, AreaBound(0.25 * 0.999), heldout)
     probabilities = blocks_of(moved)
     assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == marked
-
-
-def test_the_amount_is_less_by_the_root_of_the_share_of_frames_that_the_object_is_on(samples):
-    scores = scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1})
-    clues = Clues(CLICKED, CLICKED, taken=0.249, even_out=lambda pooled: pooled)
-    probabilities = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), weigh()))
-    assert [block for block in range(16) if probabilities[block] >= 0.5 - 1e-5] == [5, 6]
-
-
-@pytest.mark.parametrize(
-    ("clicked", "absent", "covered", "taken"),
-    [
-        ([0, 1, 2], [], [4, 4, 4, 4, 0, 0, 0, 0], 0.5),  # the fourth frame is a gap from a click
-        ([0, 1, 2], [], [4, 4, 4, 4, 4, 2, 1, 0], 6.5 / 8),  # half as much is enough, a quarter counts half
-        ([0, 1, 2], [5, 6, 7], [4, 4, 4, 4, 0, 0, 0, 0], 0.8),  # absent frames were promised nothing
-        ([0, 4], [], [4, 0, 0, 0, 4, 0, 0, 0], 1.0),  # nobody knows of frames that lie within a gap
-        ([0, 1, 2], [], [0] * 8, 1.0),  # nothing is found anywhere
-    ],
-)
-def test_frames_count_as_taken_near_clicks_and_where_the_object_is_found(samples, clicked, absent, covered, taken):
-    points = PointSet.from_rows([(frame, 5, 6) for frame in clicked], absent=absent)
-    likely = torch.stack([torch.sigmoid(scores_of(dict.fromkeys(range(count), 0.9)))[0] for count in covered])
-    assert find_taken(likely, samples(8, points), points) == pytest.approx(taken)
-
-
-@pytest.mark.parametrize(
-    ("tenth", "rest", "level"),
-    [
-        (0.95, 0.01, 0.5),  # F1 of the tenth: 2 x 0.095 / (0.1 + 0.104) = 0.93
-        (0.6, 0.045, 2 * 0.06 / (0.1 + 0.1005) - 0.2),  # 0.5985: less than usual
-        (0.3, 0.05, 0.625 * 0.06 / (0.1 + 0.075)),  # 0.343: five eighths of it
-    ],
-)
-def test_what_counts_as_covered_is_less_likely_where_nothing_is_sure(tenth, rest, level):
-    values, areas = torch.tensor([[tenth, *[rest] * 9]] * 3), torch.full((3, 10), 0.1)
-    assert _covering_level(values, areas) == pytest.approx(level, rel=1e-5)
-
-
-def test_networks_that_are_sure_of_nothing_do_not_make_the_object_vanish(samples):
-    blocks, clicked = list(range(4, 12)), PointSet.from_rows([(0, 5, 6)])
-    scores = scores_of(dict.fromkeys(blocks, 0.35))
-    clues = Clues(clicked, clicked, even_out=lambda pooled: pooled)
-    moved = blocks_of(_follow_image(scores, samples(4, clicked), clues, AreaBound(0.6), weigh()))
-    assert [block for block in range(16) if moved[block] >= 0.5 - 1e-5] == blocks
 
 
 def test_scores_move_as_a_whole_so_that_the_level_becomes_one_half(samples):
     # At two blocks of three the level is 0.7: each logit moves down by log(7 / 3); the clicked block counts as sure.
     clues = Clues(CLICKED, CLICKED, heldout_share=0.999 * 2 / 16)
     scores = scores_of({5: 0.9, 6: 0.7, 7: 0.6})
-    moved = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), weigh(heldout=1.0)))
+    moved = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), 1.0))
     assert moved[6] == pytest.approx(0.5)
     assert math.log(moved[7] / (1 - moved[7])) == pytest.approx(math.log(0.6 / 0.4) - math.log(7 / 3), abs=1e-4)
     assert moved[5] > 0.999
@@ -268,7 +174,7 @@ def test_evened_out_values_replace_the_scores_and_keep_their_amount(samples):
 
     scores = scores_of({5: 0.9, 6: 0.8, 7: 0.3})
     clues = Clues(CLICKED, CLICKED, even_out=swap)
-    result = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), weigh()))
+    result = blocks_of(_follow_image(scores, samples(4), clues, AreaBound(0.5), 0.0))
     # What is evened out is the probability of each superpixel, a clicked one's being 1.
     np.testing.assert_allclose(seen[0][0, [4, 5, 6, 7]], [0.001, 1.0, 0.8, 0.3], rtol=1e-4)
     # Two blocks were at one half or above, and two are: 10 for 5 and, at the level itself, 9 for 6.
@@ -281,7 +187,7 @@ def test_carried_points_count_for_nearness_and_for_what_hangs_together(samples):
     carried = PointSet.from_rows([(0, 5, 6), (3, 13, 13)])
     likely = torch.full((4, 16, 16), 0.02)
     likely[0, 4:8, 4:8] = likely[3, 12:, 12:] = 0.95
-    weights = weigh(nearness=1.0, profile=0.0, doubt=0.1)
+    weights = weigh(nearness=1.0, doubt=0.1)
     given = samples(4, clicked)
     without = make_targets(likely, given, Clues(clicked, clicked), AreaBound(0.5), weights).probability
     with_carried = make_targets(likely, given, Clues(clicked, carried), AreaBound(0.5), weights).probability
@@ -304,52 +210,6 @@ def test_targets_are_zero_and_weigh_in_full_where_a_person_said_that_the_object_
     assert (targets.probability[0, 4:8, 4:8] == 1).all()
 
 
-def test_what_covers_more_than_its_targets_is_lowered_to_their_size(samples):
-    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
-    aimed_at = torch.sigmoid(scores_of({5: 0.9, 2: 0.9}))
-    excess = find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4))
-    assert excess == pytest.approx(math.log(0.8 / 0.2), abs=1e-4)
-    lowered = blocks_of(torch.logit(learnt) - excess)
-    assert [block for block in range(16) if lowered[block] >= 0.5 - 1e-5] == [5, 6]
-
-
-def test_what_covers_less_than_its_targets_is_left_as_it_is(samples):
-    learnt = torch.sigmoid(scores_of({5: 0.9}))
-    aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.6}))
-    assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4)) == 0
-
-
-def test_frames_without_the_object_have_no_say_in_its_size(samples):
-    absent = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[2, 3]))
-    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8}))
-    aimed_at = torch.sigmoid(scores_of({5: 0.9, 6: 0.9}))
-    learnt[2:] = 0.95  # on these frames alone it covers everything
-    assert find_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent) == 0
-
-
-@pytest.mark.parametrize(("amount", "covered"), [(0.0, [5, 6, 7, 9]), (0.5, [5, 6]), (1.0, [5])])
-def test_frames_take_the_size_of_their_targets_as_far_as_is_asked(samples, amount, covered):
-    learnt = torch.sigmoid(scores_of({5: 0.9, 6: 0.8, 7: 0.7, 9: 0.6, 10: 0.1}))
-    aimed_at = torch.sigmoid(scores_of({2: 0.9}))
-    excess = find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4), amount)
-    lowered = blocks_of(torch.logit(learnt) - excess[:, None, None])
-    assert [block for block in range(16) if lowered[block] >= 0.5 - 1e-5] == covered
-
-
-def test_a_frame_on_which_a_network_found_nothing_is_raised_to_its_target(samples):
-    learnt = torch.sigmoid(scores_of({5: 0.3, 6: 0.2}))
-    aimed_at = torch.sigmoid(scores_of({5: 0.9}))
-    excess = find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), samples(4), 1.0)
-    assert excess.tolist() == pytest.approx([math.log(0.3 / 0.7)] * 4, abs=1e-4)
-
-
-def test_frames_marked_absent_and_frames_without_anything_keep_their_size(samples):
-    absent = samples(4, PointSet.from_rows([(0, 5, 6)], absent=[2, 3]))
-    learnt, aimed_at = torch.full((4, 16, 16), 0.1), torch.full((4, 16, 16), 0.1)
-    learnt[2:] = 0.9
-    assert not find_frame_excess(learnt, Targets(aimed_at, torch.ones_like(aimed_at)), absent, 1.0).any()
-
-
 def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):
     points = PointSet.from_rows([(frame, 5, 6) for frame in range(2, 20, 5)])
     given = samples(20, points)
@@ -359,7 +219,7 @@ def test_sizes_that_taper_as_a_balls_do_are_tapered_in_full(samples):
     likely[:, 4:12, 4:12] = 0.6 * ball[:, None, None] ** 0.2
 
     def ends(taper: float) -> float:
-        weights = weigh(nearness=0.0, profile=0.0, outlines=0.0, taper=taper)
+        weights = weigh(nearness=0.0, outlines=0.0, taper=taper)
         share = make_targets(likely, given, Clues(points, points), AreaBound(0.5), weights).share()
         return share[0] / share[10]
 
@@ -371,39 +231,22 @@ HALF_LIKELY = {1: 0.3, 2: 0.3, 13: 0.3, 14: 0.3}
 
 
 @pytest.mark.parametrize(
-    ("places", "surroundings", "taken", "marked"),
+    ("places", "surroundings", "marked"),
     [
-        (SPREAD_CLICKS, HALF_LIKELY, 1.0, 1 / 16),
-        (MIDDLE_CLICKS, HALF_LIKELY, 1.0, 4 / 16),  # they say where people click, not how large the object is
-        (SPREAD_CLICKS, {}, 1.0, 4 / 16),  # a clear outline says it better
-        (SPREAD_CLICKS, {}, 0.6, 2 / 16),  # but not of an object that got what other frames did not take
+        (SPREAD_CLICKS, HALF_LIKELY, 1 / 16),
+        (MIDDLE_CLICKS, HALF_LIKELY, 4 / 16),  # they say where people click, not how large the object is
+        (SPREAD_CLICKS, {}, 4 / 16),  # a clear outline says it better
     ],
 )
-def test_held_out_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, taken, marked):
+def test_held_out_clicks_make_the_object_smaller_where_its_size_is_open(samples, places, surroundings, marked):
     """A square of four blocks of sixteen; held-out clicks tell of one block."""
     scores = scores_of({5: 0.9, 6: 0.8, 9: 0.7, 10: 0.6, **surroundings})
     points = PointSet.from_rows([(frame, *places[frame % len(places)]) for frame in range(20)])
-    weights = weigh(nearness=0.0, profile=0.0, outlines=0.0, taper=0.0, heldout=1.0)
-    clues = Clues(points, points, heldout_share=0.998 / 16, taken=taken)
+    weights = weigh(nearness=0.0, outlines=0.0, taper=0.0, heldout=1.0)
+    clues = Clues(points, points, heldout_share=0.998 / 16)
     likely = torch.sigmoid(scores)[:1].expand(20, 16, 16)
     targets = make_targets(likely, samples(20, points), clues, AreaBound(0.5), weights)
     assert float((targets.probability >= 0.5).float().mean()) == pytest.approx(marked)
-
-
-@pytest.mark.parametrize(
-    ("blocks", "openness"),
-    [
-        ({5: 0.9, 6: 0.8}, 0.0),
-        ({5: 0.9, 6: 0.8, 7: 0.3}, 0.5),
-        ({5: 0.9, 6: 0.8, 7: 0.3, 8: 0.3, 9: 0.3}, 1.0),
-        ({7: 0.3}, 1.0),  # nothing is sure
-    ],
-)
-def test_a_size_is_as_open_as_what_is_half_likely_is_large(samples, blocks, openness):
-    scores = scores_of(blocks).clone()
-    scores[3] = 2.0  # on a frame marked absent nothing counts
-    points = PointSet.from_rows([tuple(row) for row in CLICKED.coordinates[:3].tolist()], (3,))
-    assert find_openness(torch.sigmoid(scores), samples(4, points)) == pytest.approx(openness)
 
 
 def test_where_no_point_came_though_one_is_near_the_middle_of_a_clear_part_stands_in(samples):
@@ -434,7 +277,7 @@ def test_a_clear_outline_is_favoured_over_a_blur_of_the_same_probability(samples
     likely[:, 8:16, 4:16] = torch.linspace(0.02, 0.6, 8)[:, None]
 
     def differ(outlines: float) -> float:
-        weights = weigh(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0, outlines=outlines)
+        weights = weigh(nearness=0.0, doubt=1.0, taper=0.0, outlines=outlines)
         found = make_targets(likely, replace_positive(given), Clues(points, points), AreaBound(0.5), weights)
         return float(found.probability[0, 5, 5] - found.probability[0, 15, 10])
 
@@ -454,7 +297,7 @@ def test_outlines_move_the_object_and_leave_its_amount_unless_clicks_are_sparse(
     def amounts(clicked: list[int]) -> list[float]:
         points = PointSet.from_rows([(frame, 5, 6) for frame in clicked])
         given = replace_positive(samples(4, points))
-        weights = weigh(nearness=0.0, profile=0.0, doubt=1.0, taper=0.0)
+        weights = weigh(nearness=0.0, doubt=1.0, taper=0.0)
         found = [
             make_targets(likely, given, Clues(points, points), AreaBound(0.9), replace(weights, outlines=outlines))
             for outlines in (0.0, 1.0)

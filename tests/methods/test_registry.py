@@ -127,7 +127,8 @@ def test_a_run_of_version_0_1_with_an_estimation_is_of_the_papers_method():
         PAPER,
         [
             *SHARED,
-            *("phases.warmup_epochs=40", "phases.estimation_epochs=90", "phases.final_epochs=80", "risk.beta=inf"),
+            *("phases.warmup_epochs=40", "phases.estimation_epochs=90", "phases.final_epochs=80"),
+            *("risk.beta=inf", "risk.keep=0"),
             *("priors.smoothing=0.1", "stopping.window=7", "tracking.enabled=false", "tracking.radius=0.07"),
         ],
     )

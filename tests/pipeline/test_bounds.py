@@ -7,10 +7,11 @@ from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.learning.clicks import squared_steps
 from fewpoint.pipeline.bounds import (
-    FALLBACK,
     LARGEST,
     LARGEST_RAISED,
     SMALLEST,
+    USUAL,
+    USUAL_PAIRS,
     check_bound,
     estimate_bound,
     raise_bound,
@@ -41,7 +42,7 @@ def walk(step: int, n_frames: int = 6) -> PointSet:
 def test_a_bound_that_the_clicked_superpixels_fill_is_refused_with_both_shares():
     superpixels = make_blocks()
     points = PointSet.from_rows([(0, 2, 2), (0, 50, 50)])  # two of 400 superpixels
-    with pytest.raises(InputError, match=r"may cover 0.005 of a frame.*already cover 0.005; give a larger --max-frac"):
+    with pytest.raises(InputError, match=r"may cover 0.50% of a frame.*already cover 0.50%; give a larger --max-frac"):
         check_bound(AreaBound(0.005), superpixels, points)
     bound = AreaBound(0.0051)
     assert check_bound(bound, superpixels, points) is bound
@@ -50,19 +51,35 @@ def test_a_bound_that_the_clicked_superpixels_fill_is_refused_with_both_shares()
 def test_shares_are_of_the_whole_frame_where_only_a_part_of_it_is_cut():
     # The superpixels fill a fifth of a frame: two of 400 cover 0.001 of it.
     superpixels, points = make_blocks(), PointSet.from_rows([(0, 2, 2), (0, 50, 50)])
-    with pytest.raises(InputError, match=r"may cover 0.0009 of a frame.*already cover 0.001;"):
+    with pytest.raises(InputError, match=r"may cover 0.09% of a frame.*already cover 0.10%;"):
         check_bound(AreaBound(0.0009), superpixels, points, share=0.2)
     assert check_bound(AreaBound(0.0011), superpixels, points, share=0.2).fraction == 0.0011
     # Four of 400 are twice as much.
     assert raise_bound(AreaBound(0.0001), superpixels, points, share=0.2).fraction == pytest.approx(0.002)
 
 
-def test_the_estimate_is_three_times_the_disc_that_the_steps_span():
+def between(measured: float, pairs: int = 5) -> float:
+    """What is estimated if so many pairs of clicks suggest the measured share."""
+    return float(np.exp((pairs * np.log(measured) + USUAL_PAIRS * np.log(USUAL)) / (pairs + USUAL_PAIRS)))
+
+
+def test_the_estimate_lies_between_three_times_the_disc_that_the_steps_span_and_what_is_usual():
     # Steps of 5 pixels: 3 * pi * 25 of 10 000 pixels.
     bound = estimate_bound(EVEN, walk(1))
-    assert bound.fraction == pytest.approx(3 * np.pi * 25 / 10_000)
-    assert bound.origin == "estimated as 2.4% of a frame from how far apart the points lie"
-    assert estimate_bound(even_frames((200, 100)), walk(1)).fraction == pytest.approx(bound.fraction / 2)
+    assert bound.fraction == pytest.approx(between(3 * np.pi * 25 / 10_000))
+    assert bound.origin == "estimated as 4.5% of a frame from how far apart the points lie"
+    wide = estimate_bound(even_frames((200, 100)), walk(1))
+    assert wide.fraction == pytest.approx(between(3 * np.pi * 25 / 20_000))
+
+
+def test_the_more_clicks_there_are_the_less_counts_what_is_usual():
+    frames = ImageSequence.from_array(np.full((200, 100, 100), 90, np.uint8))
+    measured = 3 * np.pi * 25 / 10_000
+    shares = [estimate_bound(frames, walk(1, n_frames)).fraction for n_frames in (5, 20, 200)]
+    assert USUAL > shares[0] > shares[1] > shares[2] > measured
+    assert shares[2] == pytest.approx(measured, rel=0.05)
+    doubts = [estimate_bound(frames, walk(1, n_frames)).doubt for n_frames in (2, 5, 20, 200)]
+    assert doubts == sorted(doubts, reverse=True)
 
 
 def test_movement_that_can_be_followed_counts_half_of_the_way():
@@ -72,24 +89,24 @@ def test_movement_that_can_be_followed_counts_half_of_the_way():
     resting = np.stack([texture[:100, :100]] * 6)
     clicks = PointSet.from_rows([(t, 50 + (t % 2) * 3, 50 + (t % 2) * 4) for t in range(6)])
     plain = 3 * np.pi * 25 / 10_000
-    assert estimate_bound(ImageSequence.from_array(moving), clicks).fraction == SMALLEST
-    assert estimate_bound(ImageSequence.from_array(resting), clicks).fraction == pytest.approx(plain)
+    assert estimate_bound(ImageSequence.from_array(moving), clicks).fraction == pytest.approx(between(SMALLEST))
+    assert estimate_bound(ImageSequence.from_array(resting), clicks).fraction == pytest.approx(between(plain))
     # Of steps of 10 pixels 5 are the texture's.
     wider = PointSet.from_rows([(t, 50 + (t % 2) * 6, 50 + (t % 2) * 8) for t in range(6)])
-    between = estimate_bound(ImageSequence.from_array(moving), wider)
-    assert between.fraction == pytest.approx(3 * np.pi * (100 * 25) ** 0.5 / 10_000)
+    estimated = estimate_bound(ImageSequence.from_array(moving), wider)
+    assert estimated.fraction == pytest.approx(between(3 * np.pi * (100 * 25) ** 0.5 / 10_000))
 
 
-def test_the_estimate_is_half_a_frame_at_most_and_never_nothing():
-    still = PointSet.from_rows([(t, 10, 10) for t in range(6)])
-    assert estimate_bound(EVEN, still).fraction == SMALLEST
-    assert estimate_bound(EVEN, walk(15)).fraction == LARGEST
+def test_clicks_suggest_half_a_frame_at_most_and_never_nothing():
+    trembling = PointSet.from_rows([(t, 10, 10 + t % 2) for t in range(6)])
+    assert estimate_bound(EVEN, trembling).fraction == pytest.approx(between(SMALLEST))
+    assert estimate_bound(EVEN, walk(15)).fraction == pytest.approx(between(LARGEST))
 
 
-@pytest.mark.parametrize("n_frames", [1, 2, 4])
-def test_with_fewer_than_four_steps_a_tenth_is_assumed_and_said(n_frames):
+@pytest.mark.parametrize("n_frames", [1, 2, 3])
+def test_with_fewer_than_three_steps_a_tenth_is_assumed_and_said(n_frames):
     bound = estimate_bound(EVEN, walk(1, n_frames))
-    assert bound.fraction == FALLBACK
+    assert bound.fraction == USUAL
     assert bound.origin.startswith("assumed to be 10.0% of a frame")
     assert "--max-fraction" in bound.origin
 
@@ -121,14 +138,20 @@ def test_steps_run_between_the_mean_points_of_neighbouring_clicked_frames():
     assert squared_steps(PointSet.from_rows([(2, 5, 5)])).tolist() == []
 
 
-def test_a_bound_is_trusted_only_if_a_person_gave_it_and_raised_or_narrowed_it_stays_so():
+def test_a_bound_is_doubted_unless_a_person_gave_it_and_raised_or_narrowed_it_stays_so():
     focus, points = Focus((100, 100), 0, 50, 0, 50), PointSet.from_rows([(0, 10, 10)])
-    assert not estimate_bound(EVEN, walk(1)).trusted
-    assert not estimate_bound(EVEN, walk(1, 2)).trusted
-    assert not AreaBound.from_box((0, 0, 5, 10), (10, 20)).trusted
-    assert AreaBound(0.1).trusted
-    for trusted in (True, False):
-        bound = AreaBound(SMALLEST, trusted=trusted)
+    assert AreaBound(0.1).doubt == 0
+    assert AreaBound.from_box((0, 0, 5, 10), (10, 20)).doubt > 0
+    assert estimate_bound(EVEN, walk(1, 2)).doubt > estimate_bound(EVEN, walk(1)).doubt > 0
+    for doubt in (0.0, 0.6):
+        bound = AreaBound(SMALLEST, doubt=doubt)
         raised = raise_bound(bound, make_blocks(), points)
         assert raised.fraction > bound.fraction
-        assert (raised.trusted, focus.narrow_bound(bound).trusted) == (trusted, trusted)
+        assert (raised.doubt, focus.narrow_bound(bound).doubt) == (doubt, doubt)
+
+
+def test_clicks_at_one_place_on_every_frame_tell_nothing_of_the_size():
+    sequence = ImageSequence.from_array(np.zeros((8, 100, 100), np.uint8))
+    points = PointSet.from_rows([(frame, 50, 50) for frame in range(8)])
+    bound = estimate_bound(sequence, points)
+    assert bound.fraction == USUAL and "all points lie at one place" in bound.origin

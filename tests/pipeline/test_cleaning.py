@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.core import PointSet, Words
-from fewpoint.pipeline.cleaning import clean_labels
+from fewpoint.pipeline.cleaning import clean_labels, drop_untied
 
 OBJECT = PointSet.from_rows([(1, 12, 12)])
 
@@ -76,3 +76,38 @@ def test_an_outlined_frame_stays_as_drawn(labels):
 def test_other_objects_are_left_alone(labels):
     labels[1, 28, 28] = 2
     np.testing.assert_array_equal(clean(labels), labels)
+
+
+def draw_parts():
+    """Six frames: an object that is clicked on the first, and another that is not, both through all frames."""
+    labels = np.zeros((6, 20, 20), np.uint8)
+    labels[:, 2:12, 2:12] = 1
+    labels[2:, 15:17, 15:17] = 1
+    return labels
+
+
+def test_a_part_that_no_click_is_tied_to_is_dropped_if_it_is_small_enough():
+    points, labels = PointSet.from_rows([(0, 5, 5)]), draw_parts()
+    drop_untied(labels, 1, points, Words(), smaller_than=16 / 600)
+    assert labels[2:, 15:17, 15:17].all()
+    drop_untied(labels, 1, points, Words(), smaller_than=17 / 600)
+    assert labels[:, 2:12, 2:12].all() and labels.sum() == 600
+
+
+def test_parts_are_tied_by_a_click_on_any_of_their_frames():
+    labels = draw_parts()
+    drop_untied(labels, 1, PointSet.from_rows([(0, 5, 5), (4, 16, 16)]), Words(), smaller_than=np.inf)
+    assert (labels == draw_parts()).all()
+
+
+def test_nothing_is_dropped_where_no_part_is_tied():
+    labels = draw_parts()
+    drop_untied(labels, 1, PointSet.from_rows([(0, 19, 0)]), Words(), smaller_than=np.inf)
+    assert (labels == draw_parts()).all()
+
+
+def test_another_object_is_left_alone():
+    labels = draw_parts()
+    labels[labels == 1] = 2
+    drop_untied(labels, 1, PointSet.from_rows([(0, 5, 5)]), Words(), smaller_than=np.inf)
+    assert (labels > 0).sum() == (draw_parts() > 0).sum()

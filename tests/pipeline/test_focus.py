@@ -273,7 +273,7 @@ def test_an_estimated_bound_is_told_as_a_share_of_the_whole_frame():
 
 
 def test_a_bound_that_the_clicks_fill_is_refused_in_shares_of_the_whole_frame():
-    with pytest.raises(InputError, match=r"the object may cover 0\.0002 of a frame"):
+    with pytest.raises(InputError, match=r"the object may cover 0\.02% of a frame"):
         run_task(make_corner(0.0002))
 
 

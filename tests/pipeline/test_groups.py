@@ -115,12 +115,12 @@ def test_epochs_of_all_groups_are_told_as_one_course():
 def test_a_time_limit_is_shared_by_the_groups_and_kept(tmp_path):
     with pytest.raises(SettingsError, match="time-limit must be at least"):
         run_task(make_far_task(time_limit_s=0.001))
-    long = override_from_text(SETTINGS, ["warmup.epochs=4000"])
-    task = make_far_task(long, time_limit_s=12.0)
+    long = override_from_text(SETTINGS, ["warmup.epochs=40000"])
+    task = make_far_task(long, time_limit_s=30.0)
     with RunFolder.open(tmp_path / "run", task.identity()) as folder:
         run_task(task, folder)
     groups = read_json(tmp_path / "run" / "manifest.json")["groups"]
-    assert all(0 < entry["schedule"]["epochs"]["phases.warmup_epochs"] < 4000 for entry in groups.values())
+    assert all(0 < entry["schedule"]["epochs"]["phases.warmup_epochs"] < 40000 for entry in groups.values())
     note = read_json(tmp_path / "run" / "summary.json")["time_limit"]
     assert "far: shortened to" in note
     assert "near, small: shortened to" in note

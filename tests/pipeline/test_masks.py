@@ -317,7 +317,7 @@ def test_masks_end_at_the_edge_of_the_image_where_the_probabilities_do_not(radiu
     frames = np.array(task.sequence.frames)
     disc = np.hypot(*(np.indices((SIDE, SIDE)) - 15)) <= 8
     frames[:, disc] += 100
-    task = replace(task, sequence=ImageSequence.from_array(frames), bound=AreaBound(0.5, trusted=False))
+    task = replace(task, sequence=ImageSequence.from_array(frames), bound=AreaBound(0.5, doubt=0.6))
     off = [abs(int(cut(task, make_slope(radius=radius), level)[1].sum()) - int(disc.sum())) for level in (None, 0.0)]
     assert off[0] < off[1]
 

@@ -368,20 +368,6 @@ def test_the_first_further_round_has_the_size_from_held_out_clicks_and_later_one
     assert told == [pytest.approx(CENTRED * 0.5 * found / (found - error)), None]
 
 
-def test_only_the_first_further_round_is_told_on_how_many_frames_the_object_is(monkeypatch):
-    labels = np.zeros((12, 40, 48), np.int32)
-    labels[:, :, 24:] = 1
-    points = PointSet.from_rows([(frame, 20, 5) for frame in range(5)])
-    task = Task(ImageSequence.from_array(labels.astype(np.uint8)), points, AreaBound(0.9), TELLING, device="cpu")
-    inputs, told = make_inputs(task, SuperpixelMap(labels)), []
-    monkeypatch.setattr(members_module, "make_targets", lambda *given: told.append(given[2].taken))
-    there = np.arange(12)[:, np.newaxis, np.newaxis] < 6  # five clicked frames and the one after them
-    learnt = [make_learnt(np.where((inputs.samples.labels.numpy() == 0) & there, 3.0, -9.0))]
-    for from_points in (True, False):
-        make_object_targets(inputs, learnt, from_points)
-    assert told == [0.5, 1.0]
-
-
 TWO_ROUNDS = override_from_text(SEVERAL, ["rounds.round_networks=1", "rounds.rounds=2"])
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.pipeline.rough import USUAL_SHARE, RoughLooks, guess
-from fewpoint.superpixels.regions import frame_of_region, region_areas, regions_at_points
+from fewpoint.superpixels.regions import frame_of_region, paint_regions, region_areas, regions_at_points
+from fewpoint.superpixels.sizing import level_of_area
 
 SIDE = 40
 
@@ -61,3 +62,23 @@ def test_frames_of_one_colour_have_finite_values():
     values = guess_all(even, PointSet.from_rows([(0, 10, 10)]))
     assert np.isfinite(values).all()
     assert at(even, values, 0, 10, 10) >= at(even, values, 0, 22, 22)
+
+
+def test_features_of_a_pretrained_model_find_what_colours_cannot_tell():
+    """Object and surroundings have one mean colour, and differ in what a model sees of each part."""
+    rows, columns = np.indices((64, 64))
+    inside = (rows - 32) ** 2 + (columns - 24) ** 2 < 14**2
+    noise = np.random.default_rng(0).integers(90, 110, (3, 64, 64)).astype(np.uint8)
+    coarse = inside[2::4, 2::4].astype(np.float32)[..., np.newaxis]
+    features = np.concatenate([coarse, 1 - coarse], axis=-1)
+    sequence, points = ImageSequence.from_array(noise), PointSet.from_rows([(0, 32, 20), (2, 30, 28)])
+    true_share, found = inside.mean(), []
+    for seen in ((), [features] * 3):
+        rough = RoughLooks.of(sequence, seen)
+        areas, frames = region_areas(rough.superpixels).astype(float), frame_of_region(rough.superpixels)
+        means = guess(rough, points, areas, frames, 0.4)
+        level = level_of_area(means, areas, true_share * areas.sum())
+        masks = paint_regions(rough.superpixels, (means >= level).astype(np.float16)) > 0
+        found.append(2 * (masks & inside).sum() / (masks.sum() + 3 * inside.sum()))
+    assert found[1] > found[0] + 0.1
+    assert found[1] > 0.85  # its parts are four pixels wide

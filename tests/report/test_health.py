@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from fewpoint.core import AreaBound, PointSet, PriorEstimate, ProbabilityMaps
-from fewpoint.report.health import FIGURES, WORDS, Health, measure_health
+from fewpoint.report import health as figures
+from fewpoint.report.health import FIGURES, SCORED, WORDS, Health
+from fewpoint.report.looking import Looks
 from results import change
+
+
+def measure_health(result, points, unlike=0.0, outline=0.0) -> Health:
+    """With a second look that found so many pixels on each frame."""
+    each = np.ones(len(result.masks))
+    return figures.measure_health(result, points, Looks(unlike * each, 100 * each, outline * each, outline * each))
 
 
 @pytest.fixture
@@ -24,10 +32,10 @@ def test_a_result_without_doubt_has_a_health_of_one(sound):
     exact = replace(segmentation.priors, deviation=np.zeros(5))
     health = measure_health(change(segmentation, priors=exact), points)
     assert health.stopped is None
-    # That the area falls to nothing on a frame marked absent is as it should be.
-    others = [getattr(health, name) for name in FIGURES if name not in ("score", "stopped")]
-    assert others == [1.0] * 9
-    assert health.score == 1.0
+    # That the area falls to nothing on a frame marked absent is as it should be; no pixel but a click's is at a click.
+    others = [getattr(health, name) for name in FIGURES if name not in ("score", "stopped", "near_clicks")]
+    assert others == [1.0] * 10
+    assert 0 < health.near_clicks < 1
 
 
 def test_clicks_that_only_force_puts_into_the_mask_are_told(sound):
@@ -36,9 +44,8 @@ def test_clicks_that_only_force_puts_into_the_mask_are_told(sound):
     doubted[2] = 0.2
     health = measure_health(change(segmentation, probabilities=ProbabilityMaps(doubted)), points)
     assert health.clicks_inside == 0.5
-    # Three of the four rectangles: 2 * 3 / (4 + 3).
-    assert health.step_agreement == pytest.approx(6 / 7)
-    assert health.certainty < 0.9
+    # A whole frame of 40 x 48 pixels is undecided beside four rectangles of 120.
+    assert health.decided == pytest.approx(480 / (480 + 1920))
 
 
 def test_a_mask_apart_from_the_clicks_is_told(sound):
@@ -69,7 +76,7 @@ def test_nothing_found_is_the_worst(sound):
     nothing = np.zeros_like(segmentation.masks)
     empty = change(segmentation, masks=nothing, probabilities=ProbabilityMaps(nothing.astype(np.float32)))
     health = measure_health(empty, points)
-    assert (health.found, health.connected, health.step_agreement, health.clicks_inside) == (0, 0, 0, 0)
+    assert (health.found, health.connected, health.near_clicks, health.decided, health.clicks_inside) == (0, 0, 0, 0, 0)
     assert health.prior_agreement == 0 and health.steadiness is None
     assert health.score < 0.5
 
@@ -83,11 +90,22 @@ def test_whether_the_stopping_rule_held_is_told_where_there_is_one(sound, histor
 
 def test_the_score_is_the_mean_of_the_figures_that_tell_most(sound):
     segmentation, points = sound
-    masks = segmentation.masks.copy()
-    masks[1] = 0
-    health = measure_health(change(segmentation, masks=masks), points)
-    assert health.steadiness == pytest.approx(1 / 3)
-    assert health.score == pytest.approx((health.certainty + health.step_agreement + health.steadiness) / 3)
+    health = measure_health(segmentation, points, unlike=30, outline=20)
+    # A second look finds 30 of 100 on the wrong side; 480 pixels of mask have outlines of 5 x 20.
+    assert (health.distinct, health.sturdy) == (pytest.approx(0.7), pytest.approx(480 / (480 + 4 * 100)))
+    assert health.score == pytest.approx(np.mean([getattr(health, name) for name in SCORED]))
+
+
+def test_masks_far_from_clicks_are_told(sound):
+    segmentation, points = sound
+    far = change(segmentation, masks=np.roll(segmentation.masks, 20, axis=2))
+    assert measure_health(far, points).near_clicks < 0.5 * measure_health(segmentation, points).near_clicks
+
+
+def test_figures_of_an_earlier_version_are_left_out():
+    table = dict.fromkeys(FIGURES, 0.5)
+    assert Health.from_table(table) == Health(**table)
+    assert Health.from_table({"score": 0.5, "certainty": 0.4}) is None and Health.from_table(None) is None
 
 
 def test_every_figure_has_words():

@@ -1,5 +1,6 @@
 """The page about one run."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -8,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fewpoint.core import ImageSequence
+from fewpoint.core import Geometry, ImageSequence, Source
 from fewpoint.report import ReportContent, StoppingRule, render_report
-from fewpoint.report.health import WORDS, measure_health
+from fewpoint.report.health import WORDS
 from fewpoint.report.html import list_health, summarise
+from fewpoint.report.judging import judge
+from fewpoint.report.reliability import count_reliability
 from fewpoint.report.tiles import set_scene
 from results import change
 
@@ -72,7 +75,8 @@ def content(result):
 def test_the_page_needs_no_other_file(content):
     page = render_report(content(n_frames=20, n_epochs=9))
     outline = Outline(page)
-    assert "http" not in page and "@import" not in page and not outline.tags & {"script", "link", "iframe"}
+    assert "http" not in page and "@import" not in page and not outline.tags & {"link", "iframe"}
+    assert "fetch(" not in page and "import(" not in page and "XMLHttp" not in page
     assert outline.values("src") and all(source.startswith("data:image/") for source in outline.values("src"))
     assert all(target.startswith("#") for target in outline.values("href"))
     assert not re.search(r"url\((?!#)", page)
@@ -122,7 +126,7 @@ def test_hostile_texts_are_shown_not_run(content):
             warnings=(hostile,),
         )
     )
-    assert "<script" not in page
+    assert page.count("<script") == page.count("</script") == 2  # the slider's own
     assert Outline(page).text.count(hostile) >= 8
 
 
@@ -180,14 +184,46 @@ def test_the_summary_leaves_empty_frames_out_of_the_mean(content):
     assert summary.largest_frame == "frame 0"
 
 
-def test_health_stands_in_the_page_worst_figure_first_where_it_was_measured(content):
+def test_every_frame_is_in_the_page_with_its_outline_and_clicks(content):
+    page = render_report(content(n_frames=5))
+    strip = json.loads(re.search(r'id="strip">(.*?)</script>', page)[1])
+    assert [each["frame"] for each in strip["frames"]] == [0, 1, 2, 3, 4] and strip["step"] == 1
+    assert all(each["image"].startswith("data:image/jpeg") for each in strip["frames"])
+    assert [bool(each["outline"]) for each in strip["frames"]] == [True] * 4 + [False]
+    assert strip["frames"][0]["clicks"] == [[16.5, 13.5]] and strip["frames"][1]["clicks"] == []
+
+
+def test_what_was_asked_and_what_to_do_stand_in_the_page(content):
+    asked = {"Input": "scan.nii.gz", "Command": "fewpoint segment scan.nii.gz"}
+    steps = (("Look at frame 2 first.", "fewpoint recut run"),)
+    page = Outline(render_report(replace(content(), asked=asked, next_steps=steps))).text
+    assert page.index("scan.nii.gz") < page.index("What came out") < page.index("fewpoint recut run")
+
+
+def test_areas_are_told_in_a_unit_that_people_read(content):
+    base = content(n_frames=4)
+    geometry = Geometry((48, 40, 4), (5.0, 5.0, 3.0), np.eye(3), (0.0, 0.0, 0.0))
+    segmentation = replace(base.segmentation, source=Source("", "nifti", geometry))
+    page = Outline(render_report(showing(base, segmentation=segmentation))).text
+    # 120 pixels of 25 mm² on each of three frames 3 mm apart.
+    assert "30 cm²" in page and "27 ml" in page and "e+0" not in page
+
+
+def test_health_stands_in_the_page_worst_figure_first(content):
     plain = content()
-    assert 'id="health"' not in render_report(plain)
-    health = measure_health(plain.segmentation, plain.points)
-    page = Outline(render_report(replace(plain, health=health)))
+    health = judge(plain.sequence, plain.points, plain.segmentation).health
+    page = Outline(render_report(plain))
     shown = [words for words, _ in list_health(health)]
     assert set(shown) == set(WORDS.values()) - {WORDS["stopped"]}
     table = page.text[page.text.index("does not say how good masks are") :]
     assert sorted(shown, key=table.index) == shown
     assert [value for _, value in list_health(health)] == sorted(value for _, value in list_health(health))
     assert page.open == [] and f"{health.score:.2f}" in page.text
+
+
+def test_a_reliability_curve_stands_in_the_page_where_frames_were_outlined(content):
+    assert "Reliability of the probabilities" not in render_report(content())
+    known = count_reliability([(np.full((4, 5), 0.25), np.eye(4, 5, dtype=bool))])
+    page = Outline(render_report(replace(content(), reliability=known)))
+    # A fifth of the pixels is the object, a quarter is said.
+    assert "On the 1 outlined frame:" in page.text and "expected error is 0.050" in page.text

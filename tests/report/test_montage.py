@@ -26,8 +26,9 @@ def cut_tile(montage, layout, place):
 @pytest.mark.parametrize("n_frames", [4, 8, 30])
 def test_the_picture_has_the_planned_size(result, n_frames, size):
     sequence, points, segmentation = result(n_frames, size)
-    montage = draw_montage(set_scene(sequence, points, segmentation))
-    layout = plan_layout(size, min(n_frames, 16), 8)
+    scene = set_scene(sequence, points, segmentation)
+    montage = draw_montage(scene)
+    layout = plan_layout(scene.square_size, min(n_frames, 16), 8)
     assert montage.dtype == np.uint8 and montage.shape == (*layout.size, 3)
 
 

@@ -3,97 +3,105 @@
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, PriorEstimate, PriorHistory, ProbabilityMaps, Result
+from fewpoint.core import AreaBound, ImageSequence, PriorEstimate, PriorHistory, ProbabilityMaps, Result
 from fewpoint.report import rank_frames
+from fewpoint.report.looking import Looks, look_again
+from fewpoint.report.uncertainty import count_undecided
 
 
-def build(probabilities, masks, priors):
+def build(probabilities, masks):
     probabilities, masks = np.array(probabilities, np.float32), np.array(masks, bool)
-    priors = np.array(priors, np.float64)
+    shares = masks.mean(axis=(1, 2))
     names = tuple(f"f{frame}" for frame in range(len(masks)))
-    estimate = PriorEstimate(priors, 0 * priors, priors)
+    estimate = PriorEstimate(shares, 0 * shares, shares)
     history = PriorHistory.empty(len(masks))
     return Result.single(masks, ProbabilityMaps(probabilities), estimate, history, AreaBound(0.5), names)
 
 
-def test_hand_computed():
-    certain = [[1, 1, 0, 0], [0, 0, 0, 0]]
-    unsure = [[1, 0.5, 0.5, 0], [0, 0, 0, 0]]
-    mask = [[1, 1, 0, 0], [0, 0, 0, 0]]
-    first, second = rank_frames(build([certain, unsure], [mask, mask], [2 / 8, 4 / 8]))
-    # A = 4 pixels expected, 2 masked: D = 2 / 4. R: the mask and 4 outside, two of the six at one bit: E = 2 / 6
-    assert (first.frame, first.name, first.mask_share, first.prior) == (1, "f1", 0.25, 0.5)
-    assert first.uncertainty == pytest.approx(1 - (1 - 2 / 6) * (1 - 2 / 4))
-    assert (second.frame, second.uncertainty) == (0, 0)
-
-
-def make_disc(radius, size=64):
+def make_disc(radius, size=48):
     y, x = np.mgrid[:size, :size] - size / 2
     return np.hypot(y, x) < radius
 
 
-def test_blurred_frames_are_more_uncertain_than_sharp_ones_small_and_large_alike():
-    masks = np.stack([make_disc(10), make_disc(25), make_disc(10), make_disc(25)])
-    softness = np.array([0.4, 0.3, 0.2, 0.1])[:, None, None]
-    ranked = rank_frames(build(np.where(masks, 1 - softness, 0), masks, masks.mean(axis=(1, 2))))
-    assert [entry.frame for entry in sorted(ranked, key=lambda entry: -entry.uncertainty)] == [0, 1, 2, 3]
+def looks_of(n_frames, **values):
+    given = {name: np.zeros(n_frames) for name in ("unlike", "by_chance", "outline", "faint")}
+    return Looks(**{**given, **{name: np.array(each, np.float64) for name, each in values.items()}})
 
 
-def test_a_look_is_worth_most_where_most_pixels_may_be_wrong():
-    masks = np.stack([make_disc(10), make_disc(25), make_disc(10)])
-    softness = np.array([0.4, 0.3, 0.2])[:, None, None]
-    ranked = rank_frames(build(np.where(masks, 1 - softness, 0), masks, masks.mean(axis=(1, 2))))
-    small, large = (float(make_disc(radius).sum()) for radius in (10, 25))
-    # sqrt(area x doubtful pixels), and all doubt lies inside the discs.
-    worth = [np.sqrt(small * 0.4 * small), np.sqrt(large * 0.3 * large), np.sqrt(small * 0.2 * small)]
-    assert [entry.frame for entry in ranked] == [1, 0, 2]
-    assert [entry.worth for entry in ranked] == pytest.approx(np.array([worth[1], worth[0], worth[2]]) / worth[1], 0.01)
+def test_worth_by_hand():
+    unsure = np.array([[[1, 0.5, 0.5, 0.05]], [[1, 1, 0, 0]]])
+    first, second = rank_frames(build(unsure, unsure >= 0.5), looks_of(2, faint=[2, 2], unlike=[2, 0]))
+    # U = 2, F = 2, L = 2 on the first frame, and 0, 2, 0 on the second: the cube roots of 27 and 3, less 1.
+    assert (first.frame, first.name, first.mask_share, first.worth) == (0, "f0", 0.75, 1)
+    assert (second.frame, second.worth) == (1, pytest.approx((3 ** (1 / 3) - 1) / 2))
 
 
-def test_a_mask_far_from_its_prior_comes_first():
+@pytest.mark.parametrize("given", ["faint", "unlike"])
+def test_more_of_what_may_be_wrong_comes_first(given):
     masks = np.stack([make_disc(10)] * 3)
-    priors = masks.mean(axis=(1, 2)) * np.array([1, 2, 1.1])
-    assert [entry.frame for entry in rank_frames(build(masks, masks, priors))] == [1, 2, 0]
+    ranked = rank_frames(build(masks, masks), looks_of(3, **{given: [1, 5, 3]}))
+    assert [entry.frame for entry in ranked] == [1, 2, 0]
 
 
-def test_equal_frames_stay_in_order():
+def test_equal_frames_stay_in_order_and_have_no_cause():
     masks = np.stack([make_disc(10)] * 3)
-    assert [entry.frame for entry in rank_frames(build(masks, masks, masks.mean(axis=(1, 2))))] == [0, 1, 2]
+    ranked = rank_frames(build(masks, masks), looks_of(3))
+    assert [(entry.frame, entry.worth, entry.causes) for entry in ranked] == [(0, 0, ()), (1, 0, ()), (2, 0, ())]
 
 
-def test_neither_pixel_size_nor_empty_surroundings_matter():
-    rng = np.random.default_rng(0)
-    masks = rng.random((3, 8, 8)) > 0.7
-    probabilities = rng.choice([0, 0.25, 0.5, 1], (3, 8, 8))
-    areas = np.array([12, 16, 20])
-    plain = rank_frames(build(probabilities, masks, areas / 64))
-    twice = np.ones((1, 2, 2))
-    finer = rank_frames(build(np.kron(probabilities, twice), np.kron(masks, twice), areas / 64))
-    around = ((0, 0), (4, 4), (4, 4))
-    wider = rank_frames(build(np.pad(probabilities, around), np.pad(masks, around), areas / 256))
-    for other in (finer, wider):
-        assert [entry.frame for entry in other] == [entry.frame for entry in plain]
-        np.testing.assert_allclose([e.uncertainty for e in other], [e.uncertainty for e in plain], rtol=1e-9)
+def test_pixels_are_undecided_between_a_tenth_and_nine_tenths():
+    maps = [[[0.05, 0.2, 0.8]], [[0.95, 0.5, 1.0]]]
+    assert count_undecided(build(maps, np.array(maps) >= 0.5)).tolist() == [2, 1]
 
 
-def test_a_frame_known_to_be_empty_is_certain():
-    (entry,) = rank_frames(build(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [0]))
-    assert entry.uncertainty == 0
+def test_causes_are_named_where_a_frame_stands_out():
+    masks = np.stack([make_disc(10)] * 6)
+    masks[3] = make_disc(4)
+    looks = looks_of(6, faint=[1, 1, 1, 1, 9, 1], outline=[20] * 6)
+    causes = {entry.frame: entry.causes for entry in rank_frames(build(masks, masks), looks)}
+    assert causes[3] == ("a size unlike its neighbours'",)
+    assert causes[4] == ("an outline that follows no edge",)
+    assert causes[0] == ()
 
 
-def test_a_full_mask_is_measured_too():
-    (entry,) = rank_frames(build(np.full((1, 4, 4), 0.5), np.ones((1, 4, 4)), [1]))
-    assert entry.uncertainty == 1
+def shade(masks, noise=0.05):
+    """Frames on which an object is bright on dark ground."""
+    random = np.random.default_rng(0)
+    return np.where(masks, 0.8, 0.2) + random.normal(0, noise, masks.shape)
 
 
-def test_one_doubtful_pixel_does_not_decide_where_the_object_is_absent():
-    masks = np.stack([make_disc(20), make_disc(0)])
-    probabilities = masks.astype(float)
-    probabilities[1, 3, 3] = 0.5
-    assert max(entry.uncertainty for entry in rank_frames(build(probabilities, masks, masks.mean(axis=(1, 2))))) < 0.02
+def test_a_mask_that_leaves_its_object_looks_unlike_the_others():
+    truth = np.stack([make_disc(10)] * 8)
+    masks = truth.copy()
+    masks[4] = np.roll(make_disc(10), 12, axis=1)
+    looks = look_again(ImageSequence.from_array(shade(truth).astype(np.float32)), masks)
+    assert looks.unlike.argmax() == 4 and looks.faint.argmax() == 4
+    assert looks.unlike[4] > 2 * np.delete(looks.unlike, 4).max()
+    assert rank_frames(build(masks, masks), looks)[0].frame == 4
 
 
-def test_an_unknown_prior_does_not_count():
-    masks = np.stack([make_disc(10)])
-    (entry,) = rank_frames(build(masks, masks, [np.nan]))
-    assert entry.uncertainty == 0 and np.isnan(entry.prior)
+def test_an_object_is_distinct_from_its_ground_and_noise_is_not():
+    masks = np.stack([make_disc(10)] * 8)
+    clear = look_again(ImageSequence.from_array(shade(masks).astype(np.float32)), masks)
+    noise = look_again(ImageSequence.from_array(shade(0 * masks).astype(np.float32)), masks)
+    assert clear.distinct > 0.8 and noise.distinct < 0.1
+
+
+def test_colours_are_looked_at_where_brightness_tells_nothing():
+    masks = np.stack([make_disc(10)] * 8)
+    frames = np.stack([shade(masks), shade(~masks), np.full(masks.shape, 0.5)], axis=-1)
+    assert look_again(ImageSequence.from_array(frames.astype(np.float32)), masks).distinct > 0.6
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 3])
+def test_few_frames_are_looked_at_too(n_frames):
+    masks = np.stack([make_disc(10)] * n_frames)
+    looks = look_again(ImageSequence.from_array(shade(masks).astype(np.float32)), masks)
+    assert np.isfinite(looks.unlike).all() and looks.outline.tolist() == [looks.outline[0]] * n_frames
+
+
+def test_nothing_found_is_nothing_to_look_at():
+    masks = np.zeros((3, 20, 20), bool)
+    looks = look_again(ImageSequence.from_array(np.ones((3, 20, 20), np.float32)), masks)
+    assert looks.distinct == 0 and not looks.faint.any()
+    assert all(entry.worth == 0 for entry in rank_frames(build(masks, masks), looks))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fewpoint.api.segmenting import refine
 from fewpoint.core import AreaBound, Box, ImageSequence, PointSet, Result, Words
 from fewpoint.core.settings import override_from_text
 from fewpoint.errors import InputError
@@ -16,7 +17,7 @@ from fewpoint.io.formats import Outputs
 from fewpoint.io.runs import RunFolder
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.live import Live
-from fewpoint.runs.runner import refine, run_task
+from fewpoint.runs.runner import run_task
 from pipeline.test_groups import make_far_task
 from tiny_runs import TINY
 
@@ -132,6 +133,16 @@ def test_neither_object_enters_what_was_outlined_of_the_other():
     found = Live(phantom.sequence).answer(points, words)
     for name, mask in outlines.items():
         np.testing.assert_array_equal(found[name][1], mask)
+
+
+def test_what_a_stopped_run_had_found_stays_but_for_what_is_said_against_it(phantom, rough):
+    found = np.where(phantom.truth, 220, 20).astype(np.uint8)
+    before = rough.answer(phantom.points, {}, {"": found})[""]
+    assert f1(before, phantom.truth) > 0.95 > f1(rough.answer(phantom.points, {})[""], phantom.truth)
+    frame, y, x = map(int, np.argwhere(phantom.truth)[0])  # its upper edge
+    after = rough.answer(replace(phantom.points, negatives=np.array([[frame, y, x]])), {}, {"": found})[""]
+    assert not after[frame, y, x] and after.sum() < before.sum()
+    assert f1(after, phantom.truth) > 0.85
 
 
 # Of finished runs.
@@ -291,3 +302,18 @@ print(rough.any() and learnt.any(), "torch" in sys.modules)
 """
     told = subprocess.run([sys.executable, "-c", program, *given], capture_output=True, text=True, check=True)
     assert told.stdout.split() == ["True", "False"]
+
+
+def test_a_model_s_features_are_seen_once_and_kept(monkeypatch, tmp_path):
+    """With a stand-in whose features are colours, preparing again sees nothing anew."""
+    stand_ins = pytest.importorskip("witness_stand_ins")
+    from fewpoint.witness import store
+    from fewpoint.witness.dinov2 import DinoV2
+
+    monkeypatch.setenv("FEWPOINT_MODELS", str(tmp_path / "models"))
+    store.add_own((stand_ins.save_features(tmp_path / "looks.onnx"),), "dinov2-small", "looks")
+    phantom = make_phantom(n_frames=3, size=(48, 40))
+    first = Live(phantom.sequence, "looks").answer(phantom.points, {})[""]
+    monkeypatch.setattr(DinoV2, "describe", lambda self, picture: pytest.fail("every frame has been seen before"))
+    np.testing.assert_array_equal(Live(phantom.sequence, "looks").answer(phantom.points, {})[""], first)
+    assert first[tuple(phantom.points.coordinates.T)].all()

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from dicom_series import save_series
+from fewpoint.api.segmenting import segment
 from fewpoint.core import (
     AreaBound,
     ImageSequence,
@@ -33,7 +34,7 @@ from fewpoint.pipeline.masks import build_smoothers, choose_labels
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.runs import runner as run_module
-from fewpoint.runs.runner import run_task, segment
+from fewpoint.runs.runner import run_task
 from tiny_runs import TINY, TINY_PAPER, make_task, stop_and_go_on
 
 FRAMES = 5
@@ -97,7 +98,7 @@ def test_each_object_is_kept_to_the_size_of_its_own_targets(monkeypatch):
     asked = []
 
     def find_excess(probabilities, targets, samples):
-        asked.append(float(targets.probability.mean()))
+        asked.append(float(targets.mean()))
         return 100.0 * (len(asked) == 1)  # nothing is left of the first object, the second stays
 
     monkeypatch.setattr(members_module, "find_excess", find_excess)

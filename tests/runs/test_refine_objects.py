@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fewpoint.api.segmenting import refine
 from fewpoint.core import AreaBound, EpochFinished, Message, PointSet, Result, StepsTaken, Words
 from fewpoint.core.settings import override_from_text
 from fewpoint.evaluation.phantom import ObjectsPhantom, make_objects
@@ -18,7 +19,7 @@ from fewpoint.pipeline.groups import group_objects
 from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.previous import load_previous
-from fewpoint.runs.runner import refine, run_and_keep, run_task
+from fewpoint.runs.runner import run_and_keep, run_task
 from pipeline.test_groups import make_far_task
 from tiny_runs import TINY
 

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from fewpoint import __version__
+from fewpoint.api.segmenting import segment
 from fewpoint.core import (
     AreaBound,
     EpochFinished,
@@ -36,7 +37,7 @@ from fewpoint.pipeline.pace import SAFETY, Pace
 from fewpoint.pipeline.task import Task
 from fewpoint.runs import runner as run_module
 from fewpoint.runs.previous import load_previous
-from fewpoint.runs.runner import run_task, segment
+from fewpoint.runs.runner import run_task
 from tiny_runs import METHODS, TINY, TINY_PAPER, make_task
 
 STAGES = ["superpixels", "learning", "prediction", "masks", "report"]

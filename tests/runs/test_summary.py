@@ -1,6 +1,6 @@
 """What a user is warned of, and the figures for machines."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -15,6 +15,9 @@ from fewpoint.core import (
     Result,
     Source,
 )
+from fewpoint.report.health import FIGURES, Health
+from fewpoint.report.judging import Judgement
+from fewpoint.report.uncertainty import FrameWorth
 from fewpoint.runs.summary import find_warnings, summarise
 
 SOUND = EpochRecord(2, "final", 0.5, 0.2, 0.3, 0.1, 0.9, 0.1, 0.01, 0.2)
@@ -32,7 +35,15 @@ def make_result(record: EpochRecord | None = SOUND, filled: int = 2, bound: floa
     )
 
 
-def test_figures_by_hand():
+@pytest.fixture
+def judged() -> Judgement:
+    """What may be thought of make_result."""
+    worths = {1: 1.0, 0: 0.5, 2: 0.0, 3: 0.0}
+    ranking = tuple(FrameWorth(frame, "abcd"[frame], worth, 0.2, 0.2) for frame, worth in worths.items())
+    return Judgement(Health(*[0.5] * len(FIGURES)), ranking)
+
+
+def test_figures_by_hand(judged):
     figures = {
         "frames": 4,
         "frames_with_object": 2,
@@ -42,21 +53,27 @@ def test_figures_by_hand():
         "areas_mm2": None,
         "bound": 0.5,
         "bound_origin": "given",
-        "bound_trusted": True,
+        "bound_doubt": 0.0,
         "epochs": 1,
         "selected_epoch": 1,
         "notes": [],
         "warnings": [],
     }
-    entry = {"value": 1, "name": "object", "colour": [0, 210, 255], **figures}
-    assert summarise(make_result()) == {**figures, "objects": [entry]}
+    thought = {"health": judged.health.score, "look_first": [1], "worth_a_look": [0.5, 1.0, 0.0, 0.0]}
+    entry = {"value": 1, "name": "object", "colour": [0, 210, 255], **figures, **thought}
+    assert summarise(make_result(), (judged,)) == {**figures, "objects": [entry], "health": asdict(judged.health)}
+
+
+def test_doubts_are_warnings(judged):
+    doubted = replace(judged, doubts=("x and y may be exchanged",))
+    assert summarise(make_result(), (doubted,))["warnings"] == ["x and y may be exchanged"]
 
 
 @pytest.mark.parametrize("over_time", [False, True])
-def test_volume_and_areas_by_hand(over_time):
+def test_volume_and_areas_by_hand(over_time, judged):
     """Four frames of 2 x 5 pixels, 0.5 x 2 mm each, 10 mm apart; two pixels on two of them."""
     geometry = Geometry((5, 2, 4), (2.0, 0.5, 10.0), np.eye(3), (0.0, 0.0, 0.0), over_time=over_time)
-    summary = summarise(replace(make_result(), source=Source("", "nifti", geometry, notes=("tilted",))))
+    summary = summarise(replace(make_result(), source=Source("", "nifti", geometry, notes=("tilted",))), (judged,))
     assert summary["areas_mm2"] == [2, 2, 0, 0]
     assert summary["volume_ml"] == (None if over_time else pytest.approx(4 * 0.5 * 2 * 10 / 1000))
     assert summary["notes"] == ["tilted"]

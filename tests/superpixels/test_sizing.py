@@ -14,6 +14,7 @@ ROWS, COLUMNS = np.divmod(np.arange(SIDE**2), SIDE)
 DEPTH = 2 - np.maximum(np.abs(ROWS - 4), np.abs(COLUMNS - 4))  # of a block in the square, below 0 outside it
 SQUARE = DEPTH >= 0
 AREAS = np.full(SIDE**2, float(BLOCK**2))
+DOUBT = 1.0
 
 
 def make_chain(flow: list[float], borders: list[float], across: tuple[int, ...] = ()) -> RegionLinks:
@@ -74,7 +75,7 @@ def grade(inside: float, rim: float, outside: float, generous: bool) -> np.ndarr
 def test_the_edge_is_found_where_too_much_is_marked(links):
     scores = grade(4.0, 0.8, -4.0, generous=True)
     assert (scores >= 0).sum() == 49
-    level = find_level(links, scores, AREAS)
+    level = find_level(links, scores, AREAS, DOUBT)
     assert level > 0.8
     np.testing.assert_array_equal(scores >= level, SQUARE)
 
@@ -82,26 +83,26 @@ def test_the_edge_is_found_where_too_much_is_marked(links):
 def test_the_edge_is_found_where_too_little_is_marked(links):
     scores = grade(4.0, -0.8, -4.0, generous=False)
     assert (scores >= 0).sum() == 9
-    level = find_level(links, scores, AREAS)
+    level = find_level(links, scores, AREAS, DOUBT)
     assert level <= -0.8
     np.testing.assert_array_equal(scores >= level, SQUARE)
 
 
 def test_a_mask_that_ends_at_the_edge_stays(links):
-    assert find_level(links, np.where(SQUARE, 3.0, -3.0), AREAS) == 0
+    assert find_level(links, np.where(SQUARE, 3.0, -3.0), AREAS, DOUBT) == 0
 
 
 @pytest.mark.parametrize("scores", [-1.0, 1.0])
 def test_nothing_is_found_where_nothing_or_all_is_marked(links, scores):
     """There is no outline within the frame at any level that marks about as much."""
-    assert find_level(links, np.full(SIDE**2, scores), AREAS) == 0
+    assert find_level(links, np.full(SIDE**2, scores), AREAS, DOUBT) == 0
 
 
 def test_a_small_remnant_with_a_sharp_outline_is_not_the_object(links):
     # One block is under a twentieth of the 25 that are marked.
     scores = np.where(SQUARE, 0.5, -4.0)
     scores[0], scores[44] = -4.0, 2.0
-    assert (scores >= find_level(links, scores, AREAS)).sum() > 1
+    assert (scores >= find_level(links, scores, AREAS, DOUBT)).sum() > 1
 
 
 @pytest.mark.parametrize(

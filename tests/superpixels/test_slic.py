@@ -9,7 +9,7 @@ from PIL import Image
 from fewpoint.core import Geometry, ImageSequence, Source, StageProgress
 from fewpoint.errors import SettingsError
 from fewpoint.evaluation import make_phantom, score_ceiling
-from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames, segment_volume
 from real_data import data_root
 
 SMALL = SuperpixelSettings(count=60)
@@ -47,6 +47,26 @@ def test_a_frame_is_cut_alike_wherever_it_stands():
     sequence = make_phantom(n_frames=4, size=(40, 48)).sequence
     reverse = ImageSequence.from_array(sequence.frames[::-1].copy())
     np.testing.assert_array_equal(segment_frames(reverse, SMALL).labels[::-1], segment_frames(sequence, SMALL).labels)
+
+
+@pytest.mark.parametrize(("frames", "channels"), [(1, 1), (12, 1), (12, 3)])
+def test_regions_of_a_volume_are_connected_on_each_frame_and_about_as_many_as_asked(frames, channels):
+    superpixels = segment_volume(make_phantom(frames, (40, 48), channels=channels).sequence, SMALL)
+    assert all(30 <= count <= 120 for count in superpixels.counts)
+    for labels, count in zip(superpixels.labels, superpixels.counts, strict=True):
+        assert all(is_connected(labels == region) for region in range(count))
+
+
+def test_regions_of_a_volume_go_on_from_frame_to_frame():
+    """Noise moves the borders of frames cut one by one, but those of frames cut at once only where regions end."""
+    grey = np.tile(quarters(48).frames, (12, 1, 1, 1)) + np.random.default_rng(0).integers(-9, 9, (12, 48, 48, 1))
+    sequence = ImageSequence.from_array(grey.astype(np.uint8))
+    moved = []
+    for segment in (segment_frames, segment_volume):
+        labels = segment(sequence, SMALL).labels
+        borders = (labels[:, :, 1:] != labels[:, :, :-1]).astype(int)
+        moved.append(np.median(np.abs(np.diff(borders, axis=0)).sum(axis=(1, 2))))
+    assert moved[1] < 0.5 * moved[0]
 
 
 def test_progress_counts_the_frames():

@@ -66,17 +66,17 @@ def test_visits_cost_log_odds_and_all_else_is_free(scene):
 
 
 def test_paths_enter_where_the_centroid_is_near_enough():
-    # Centroids of the bands lie at x = 1.5, 5.5, 9.5, …, y = 1.5; the longer side is 40.
+    # Centroids of the bands lie at x = 1.5, 5.5, 9.5, …, y = 1.5.
     superpixels = columns(n_frames=2, n_columns=10)
     point = PointSet.from_rows([(1, 1, 9)])
-    reached = [np.flatnonzero(find_entrances(superpixels, point, radius)).tolist() for radius in (0, 0.1, 0.12)]
+    reached = [np.flatnonzero(find_entrances(superpixels, point, radius)).tolist() for radius in (0, 4, 4.8)]
     # Distances from (1, 9): 0.71 to band 2, 3.54 to band 1, 4.53 to band 3; radii 0, 4 and 4.8 pixels.
     assert reached == [[12], [11, 12], [11, 12, 13]]
 
 
 def test_a_clicked_superpixel_is_an_entrance_even_when_its_centroid_is_far():
     superpixels = columns(n_frames=1, n_columns=2, width=30)
-    entrances = find_entrances(superpixels, PointSet.from_rows([(0, 0, 0)]), 0.01)
+    entrances = find_entrances(superpixels, PointSet.from_rows([(0, 0, 0)]), 0.3)
     assert entrances.tolist() == [True, False]
 
 
@@ -88,4 +88,4 @@ def test_each_frame_is_entered_by_its_own_points_only():
 
 def test_probabilities_of_another_length_are_refused():
     with pytest.raises(InputError, match=r"6 superpixels, got shape \(5,\)"):
-        survey_scene(np.zeros(5), columns(2, 3), PointSet.from_rows([(0, 0, 0)]), radius=0.05)
+        survey_scene(np.zeros(5), columns(2, 3), PointSet.from_rows([(0, 0, 0)]), radius=2)

@@ -39,7 +39,7 @@ def test_every_format_of_the_package_is_offered():
     assert set(LABELS) == {*FILES, FILM}
 
 
-@pytest.mark.parametrize("name", [name for name in LABELS if name != "dicom-seg"])
+@pytest.mark.parametrize("name", [name for name in LABELS if name not in ("dicom-seg", "rtstruct")])
 def test_masks_are_written_in_every_format(shared_client, shared_root, drawn, name):
     """The same order that the process of its own gets, in this process."""
     project, run = drawn
@@ -71,7 +71,9 @@ def test_an_export_over_http_is_made_and_downloaded(shared_client, drawn, tmp_pa
     assert read_masks(tmp_path / "masks.nii.gz", axis="2").shape == (6, 48, 40)
 
 
-@pytest.mark.parametrize(("name", "reason"), [("dicom-seg", "DICOM series"), ("gif", "must be one of")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("dicom-seg", "DICOM series"), ("rtstruct", "DICOM series"), ("gif", "must be one of")]
+)
 def test_a_format_that_cannot_be_written_says_why(shared_client, drawn, name, reason):
     project, run = drawn
     answer = shared_client.post(f"/api/projects/{project}/runs/{run}/exports", json={"format": name})

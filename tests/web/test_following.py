@@ -1,5 +1,6 @@
 """What begins by itself, and what does not: with a clock that a test moves, and runs that end when it says so."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
@@ -17,7 +18,7 @@ from fewpoint.web.events import Answered, Refused
 from fewpoint.web.following import FIRST_PAUSE_S, IDLE_S, PAUSE_S, Following, take_news
 from fewpoint.web.orders import result_folder
 from fewpoint.web.places import Root
-from fewpoint.web.results import find_present_mask, measure_uncertainty
+from fewpoint.web.results import find_present_masks, measure_uncertainty
 from fewpoint.web.said import find_spoken_frames
 from fewpoint.web.sessions import Session, Workspace
 
@@ -39,7 +40,7 @@ class Orders:
 
     made: ClassVar[list["Orders"]] = []
 
-    def __init__(self, place, hear, lost) -> None:
+    def __init__(self, place, hear, lost, clip) -> None:
         self.hear, self.lost = hear, lost
         self.asked, self.closed = [], False
         self.made.append(self)
@@ -268,8 +269,8 @@ def test_an_outlined_frame_is_a_word_and_is_shown_as_drawn_before_any_run(desk):
     mask = np.zeros((48, 40), bool)
     mask[3:9, 4:7] = True
     desk.say(Brush("object", 3, encode_mask(mask)))
-    assert np.array_equal(find_present_mask(desk.session, desk.session.project.objects[0], 3), mask)
-    assert not find_present_mask(desk.session, desk.session.project.objects[0], 2).any()
+    assert np.array_equal(find_present_masks(desk.session, desk.session.project.objects[0]).cut(0, 3), mask)
+    assert not find_present_masks(desk.session, desk.session.project.objects[0]).cut(0, 2).any()
     desk.say(FIRST)
     assert desk.process.asked[-1].words["object"].outlined == {3: encode_mask(mask)}
     desk.wait(FIRST_PAUSE_S)
@@ -304,3 +305,20 @@ def test_frames_with_a_word_since_the_run_are_not_worth_a_look(desk):
     assert find_spoken_frames(desk.session.project, then) == {2, 4}
     doubts = measure_uncertainty(desk.session, 1)
     assert doubts.frames == [0.1, 0.2, 0, 0.3, 0, 0.4] and doubts.next == 5
+
+
+def test_of_several_projects_that_were_left_only_the_last_keeps_its_process(desk, root):
+    workspace = Workspace(Root.of(root), root.parent / "kept")
+    processes = [desk.process]
+    desk.session.broadcast.left = True
+    for name in ("second", "third", "fourth"):
+        shutil.copytree(root / "frames", root / name)
+        session = workspace.open_input(root / name)
+        session.broadcast = Watched()
+        desk.now += 1
+        desk.following.watch(session)
+        session.broadcast.left = True
+        processes.append(desk.process)
+    # The first and second were ended when the third and fourth were looked at; the third is kept, the fourth is new.
+    assert [process.closed for process in processes] == [True, True, False, False]
+    workspace.close()

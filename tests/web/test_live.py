@@ -5,6 +5,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +15,14 @@ import pytest
 from fewpoint.core import PointSet, Words
 from fewpoint.core.job import PlainPoints
 from fewpoint.evaluation.phantom import make_phantom
+from fewpoint.superpixels.intensity import IntensityWindow
 from fewpoint.web import live
+from fewpoint.web.clips import choose_frames, read_clip, write_clip
 from fewpoint.web.events import Answered, Prepared, Refused
 from fewpoint.web.live import LiveProcess, Place
-from fewpoint.web.live_worker import Answerer, Mailbox, answer_all
+from fewpoint.web.live_worker import Answerer, Mailbox, answer_all, glance, glance_until
 from fewpoint.web.orders import LiveOrder, shown_folder
-from fewpoint.web.shown import read_mask
+from fewpoint.web.shown import read_plane
 
 SIZE = (48, 40)
 POINTS = PointSet.from_rows([(0, 5, 6), (2, 20, 30)], objects=["a", "b"])
@@ -36,8 +40,9 @@ class Squares:
             raise OSError("no such file")
         self.rough = False
 
-    def answer(self, points: PointSet, words: dict[str, Words]) -> dict[str, np.ndarray]:
+    def answer(self, points: PointSet, words: dict[str, Words], known=None) -> dict[str, np.ndarray]:
         self.asked.append(points)
+        self.known = known
         if words["a"].size == 13:
             raise ZeroDivisionError("of all things")
         masks = {name: np.zeros((6, *SIZE), bool) for name in points.object_names}
@@ -70,7 +75,7 @@ def test_masks_of_the_objects_that_are_asked_for_are_left_for_the_page(answerer,
     assert isinstance(news, Answered)
     assert (news.number, news.version, news.objects, news.rough) == (3, 13, [0, 7], True)
     for number, place in ((0, (5, 6)), (7, (20, 30))):
-        mask = read_mask(shown_folder(tmp_path, number) / "masks.npy", 4, SIZE)
+        mask = read_plane(shown_folder(tmp_path, number) / "masks.npy", 0, 4, SIZE)
         assert mask is not None and np.argwhere(mask).tolist() == [list(place)]
 
 
@@ -118,6 +123,85 @@ def test_an_order_that_comes_during_an_answer_is_answered_next(tmp_path):
     assert said == [1, 3]
 
 
+def test_what_a_stopped_run_had_found_is_known_until_a_run_has_finished(tmp_path):
+    squares, stopped = Squares(), tmp_path / "1"
+    answerer = Answerer(squares, tmp_path)
+    shown_folder(stopped, 7).mkdir(parents=True)
+    np.save(shown_folder(stopped, 7) / "probabilities.npy", np.full((6, *SIZE), 200, np.uint8))
+    answerer.answer(line_of(replace(make_order(1), stopped=str(stopped))))
+    assert list(squares.known) == ["b"] and (squares.known["b"] == 200).all()
+    answerer.answer(line_of(replace(make_order(2, run="2/result"), stopped=str(stopped))))
+    assert squares.known == {}
+
+
+# Before all frames are read.
+
+
+@pytest.fixture
+def clip(tmp_path) -> Path:
+    """Frames 17 to 22 of 40."""
+    frames = make_phantom(n_frames=6, size=SIZE).sequence.frames
+    window = IntensityWindow(np.zeros(1), np.full(1, 255.0))
+    write_clip(frames, window, (17, 40), tmp_path / "clip.npz")
+    return tmp_path / "clip.npz"
+
+
+def order_clip(clip: Path | str, frame: int = 19) -> str:
+    """An order with a click on the object on a frame of a clip, and on another one outside."""
+    y, x = make_phantom(n_frames=6, size=SIZE).points.coordinates[2, 1:].tolist()
+    points = PlainPoints.of(PointSet.from_rows([(3, 1, 1), (frame, y, x)], objects=["b", "a"]))
+    order = LiveOrder(4, 9, None, points, {"a": Words(), "b": Words()}, {"a": 0, "b": 7}, frame, str(clip))
+    return line_of(order)
+
+
+def test_a_clip_is_read_as_it_was_written_as_brightness(clip):
+    found = read_clip(clip)
+    assert (found.first, found.end, found.total) == (17, 23, 40)
+    expected = make_phantom(n_frames=6, size=SIZE).sequence.frames / np.float32(255)
+    np.testing.assert_allclose(found.sequence.frames, expected, atol=1e-6)
+    assert [choose_frames(frame, 12) for frame in (0, 6, 11)] == [range(5), range(2, 11), range(7, 12)]
+
+
+def test_an_order_with_a_clip_is_answered_for_its_frames_alone(clip, tmp_path):
+    news = glance(order_clip(clip), tmp_path)
+    assert isinstance(news, Answered) and news.partly and news.rough
+    assert (news.number, news.version, news.objects) == (4, 9, [0])
+    shown = shown_folder(tmp_path, 0) / "masks.npy"
+    truth = make_phantom(n_frames=6, size=SIZE).truth
+    masks = np.stack([read_plane(shown, 0, frame, SIZE) for frame in range(40)])
+    assert not np.delete(masks, range(17, 23), axis=0).any()
+    assert 2 * (masks[17:23] & truth).sum() / (masks.sum() + truth.sum()) > 0.5
+
+
+def test_an_order_without_a_clip_or_without_a_click_on_it_waits_for_the_whole_answer(clip, tmp_path):
+    assert glance(order_clip(""), tmp_path) is None
+    assert glance(order_clip(clip, frame=30), tmp_path) is None
+    assert glance(order_clip(tmp_path / "gone.npz"), tmp_path) is None
+    assert glance("rubbish", tmp_path) is None
+
+
+def test_orders_are_answered_in_part_until_all_is_prepared_and_the_last_one_again_in_whole(clip, tmp_path):
+    mailbox, prepared, said, squares = Mailbox(), Future(), [], Squares()
+
+    def say(news) -> None:
+        said.append((news.number, news.partly))
+        prepared.set_result(squares)
+
+    mailbox.put_back(order_clip(clip))
+    found = glance_until(prepared, mailbox, tmp_path, say)
+    assert found is squares and said == [(4, True)]
+    mailbox.fill([])
+    answer_all(mailbox, Answerer(found, tmp_path), lambda news: said.append((news.number, news.partly)))
+    assert said == [(4, True), (4, False)]
+
+
+def test_what_cannot_be_prepared_ends_the_process_with_its_reason(tmp_path):
+    prepared: Future = Future()
+    threading.Timer(0.1, prepared.set_exception, [OSError("no such file")]).start()
+    with pytest.raises(OSError, match="no such file"):
+        glance_until(prepared, Mailbox(), tmp_path, print)
+
+
 @pytest.fixture
 def talk(root, tmp_path):
     """The process itself, on the frames of a phantom."""
@@ -145,7 +229,7 @@ def test_the_process_answers_survives_rubbish_and_ends_with_the_server(talk, tmp
     outside = PlainPoints.of(PointSet.from_rows([(99, 0, 0)], objects=["a"]))
     talk(line_of(LiveOrder(2, 2, None, outside, {"a": Words()}, {"a": 0})))
     assert talk(order)["kind"] == "answered"
-    mask = read_mask(shown_folder(tmp_path / "live", 0) / "masks.npy", frame, SIZE)
+    mask = read_plane(shown_folder(tmp_path / "live", 0) / "masks.npy", 0, frame, SIZE)
     assert mask is not None and mask[y, x]
 
 
@@ -173,9 +257,9 @@ for line in sys.stdin:
 class Kept:
     """What a server hears of a process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clip=None) -> None:
         self.news, self.reasons = [], []
-        self.process = LiveProcess(Place("frames", folder / "live"), self.news.append, self.reasons.append)
+        self.process = LiveProcess(Place("frames", folder / "live"), self.news.append, self.reasons.append, clip)
 
     def wait(self, holds) -> None:
         for _ in range(400):
@@ -202,6 +286,29 @@ def test_a_process_that_dies_of_the_same_order_again_is_given_up_with_a_reason(t
     kept.wait(lambda: kept.reasons)
     assert kept.reasons == ["what answers at once ended early: it was too much"]
     assert len(list(tmp_path.glob("start-*"))) == 2
+
+
+# Says what clip each order brings, then that it is ready.
+CURIOUS = """
+import json, sys
+sys.stdin.readline()
+for line in sys.stdin:
+    print(json.dumps({"kind": "refused", "number": 0, "error": json.loads(line)["clip"]}))
+    print('{"kind": "prepared", "seconds": 0}', flush=True)
+"""
+
+
+def test_orders_bring_the_frames_near_the_last_word_until_the_process_is_ready(tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "COMMAND", (sys.executable, "-c", CURIOUS))
+    kept = Kept(tmp_path, lambda frame, path: path.write_text(str(frame)))
+    kept.process.ask(LiveOrder(1, 1, None, PlainPoints.of(POINTS), {}, {}, frame=2))
+    kept.wait(lambda: len(kept.news) == 2)
+    kept.process.ask(LiveOrder(2, 1, None, PlainPoints.of(POINTS), {}, {}, frame=2))
+    kept.wait(lambda: len(kept.news) == 4)
+    kept.process.close()
+    clip = tmp_path / "live" / live.CLIP_FILE
+    assert clip.read_text() == "2"
+    assert [news.error for news in kept.news if isinstance(news, Refused)] == [str(clip), ""]
 
 
 def test_a_closed_process_ends_and_is_not_missed(tmp_path, monkeypatch):

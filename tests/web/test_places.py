@@ -7,10 +7,10 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 import SimpleITK
-import tifffile
 from starlette.testclient import TestClient
 
 from fewpoint.errors import InputError
+from fewpoint.io.images import read_sequence
 from fewpoint.web.faults import MissingError
 from fewpoint.web.places import Root
 from fewpoint.web.server import create_app
@@ -98,26 +98,15 @@ def test_a_header_that_names_data_elsewhere_is_refused(client, root, outside, na
 def test_an_nrrd_header_that_names_data_elsewhere_is_refused(root, outside):
     header = "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 8 8 2\nencoding: raw\ndata file: ../secret/data.raw\n\n"
     (root / "volume.nhdr").write_text(header)
-    with pytest.raises(InputError, match="must name data beside it"):
-        Root.of(root).check_input(root / "volume.nhdr")
-
-
-def test_a_tiff_that_names_frames_in_another_folder_is_refused(root):
-    tifffile.imwrite(root / "stack.ome.tif", FRAMES[..., 0], metadata={"axes": "ZYX"}, ome=True)
-    with tifffile.TiffFile(root / "stack.ome.tif") as stored:
-        text = stored.ome_metadata
-    unit = '<UUID FileName="../secret/other.tif">urn:uuid:00000000-0000-0000-0000-000000000000</UUID>'
-    text = text.replace("<TiffData", f"{unit}<TiffData", 1)
-    tifffile.imwrite(root / "stack.ome.tif", FRAMES[..., 0], description=text.encode(), metadata=None)
-    with pytest.raises(InputError, match="must hold its own frames"):
-        Root.of(root).check_input(root / "stack.ome.tif")
+    with pytest.raises(InputError, match="must lie beside it"):
+        read_sequence(root / "volume.nhdr")
 
 
 @pytest.mark.parametrize("start", [b"#EXTM3U\nfile:///etc/passwd", b"ffconcat version 1.0\nfile /etc/passwd"])
 def test_a_list_of_files_is_not_taken_for_a_video(client, root, start):
     (root / "film.mp4").write_bytes(start)
     answer = client.post("/api/projects", json={"input": "film.mp4"})
-    assert answer.status_code == 422 and "list of other files" in answer.text
+    assert answer.status_code == 422 and "cannot read" in answer.text and "\\n" not in answer.text
 
 
 def test_a_project_whose_input_lies_outside_is_refused(client, root, outside):
@@ -149,7 +138,7 @@ def test_what_runs_left_may_not_lead_elsewhere(root, outside):
 
 
 def test_uploads_do_not_follow_a_link_out_of_the_root(client, root, outside):
-    (root / ".fewpoint-uploads").symlink_to(outside)
+    (root / "fewpoint-uploads").symlink_to(outside)
     before = sorted(outside.iterdir())
     assert client.post("/api/uploads", files=[("files", ("a.npy", b"0"))]).status_code == 422
     assert sorted(outside.iterdir()) == before

@@ -32,7 +32,7 @@ def test_every_kind_of_action_is_taken(client):
     project = open_frames(client)["id"]
     do(client, project, "add_point", object="object", frame=0, y=1, x=2)
     do(client, project, "move_point", point=1, y=3, x=4)
-    do(client, project, "mark_absent", object="object", frame=3, absent=True)
+    do(client, project, "mark_absent", object="object", frame=3, last=3, absent=True)
     do(client, project, "set_box", object="object", frame=0, top=0, left=0, bottom=24, right=20)
     do(client, project, "set_fraction", fraction=0.2)
     do(client, project, "add_object", name="liver")
@@ -42,22 +42,29 @@ def test_every_kind_of_action_is_taken(client):
     do(client, project, "set_size", object="object", size=1.5)
     do(client, project, "set_size", object="object", size=0.8, frame=2)
     do(client, project, "brush", object="object", frame=1, runs=[[0, 5], [9, 2]])
-    state = do(client, project, "brush", object="object", frame=2, runs=[])
+    state = do(client, project, "brush_frames", object="object", frames=[[2, []]])
     assert [each["name"] for each in state["objects"]] == ["object", "spleen"]
     marked = state["objects"][0]
     assert marked["points"] == [{"id": 1, "frame": 0, "y": 3, "x": 4, "positive": True}]
     assert (marked["absent"], marked["brushed"], marked["box"]["share"]) == ([3], [1, 2], 0.25)
     assert (marked["boxes"], marked["size"], marked["sizes"]) == ([marked["box"]], 1.5, {"2": 0.8})
     assert state["objects"][1]["colour"] == "#00ff00"
-    assert state["settings"] == {"preset": "fast", "seed": 3} and state["bound"]["fraction"] == 0.25
+    assert [each["bound"] for each in state["objects"]] == [0.25, 0.2]
+    assert state["settings"] == {"preset": "fast", "seed": 3} and state["fraction"] == 0.2
     do(client, project, "clear_brush", object="object", frame=2)
     do(client, project, "clear_box", object="object")
+    do(client, project, "add_points", object="object", places=[[5, 1, 1], [5, 2, 2]], positive=False)
+    do(client, project, "lock_object", object="spleen", locked=True)
+    do(client, project, "lock_object", object="spleen", locked=False)
+    do(client, project, "undo")
+    do(client, project, "undo")
+    do(client, project, "undo")
     do(client, project, "remove_object", object="spleen")
     do(client, project, "remove_point", point=1)
     do(client, project, "undo")
     state = do(client, project, "redo")
-    assert state["objects"][0]["points"] == [] and state["version"] == 19
-    assert len(KINDS) == 17
+    assert state["objects"][0]["points"] == [] and state["version"] == 25
+    assert len(KINDS) == 20
 
 
 def test_a_refused_action_says_why_in_one_line_and_changes_nothing(client):

@@ -23,7 +23,7 @@ def send(client, *files):
 
 def test_a_file_is_kept_below_the_root_and_can_be_opened(client, root):
     path = send(client, ("volume.npy", as_npy())).json()["path"]
-    assert path.startswith(".fewpoint-uploads/") and path.endswith("/volume.npy")
+    assert path.startswith("fewpoint-uploads/") and path.endswith("/volume.npy")
     assert client.post("/api/projects", json={"input": path}).json()["frames"] == 3
 
 
@@ -47,7 +47,7 @@ def test_only_the_last_part_of_a_name_is_taken(client, root, name):
 @pytest.mark.parametrize("name", [".htaccess", "..", "x" * 300])
 def test_an_odd_name_is_refused_and_nothing_is_kept(client, root, name):
     assert send(client, ("fine.npy", as_npy()), (name, b"0")).status_code == 422
-    assert not (root / ".fewpoint-uploads").exists()
+    assert not (root / "fewpoint-uploads").exists()
 
 
 def test_no_file_and_two_of_one_name_are_refused(client):
@@ -60,4 +60,4 @@ def test_an_upload_beyond_the_limit_is_refused_and_leaves_nothing(root):
     with TestClient(create_app(options), base_url=ADDRESS) as client:
         assert send(client, ("a.npy", b"0" * 20_000)).status_code == 413
         assert send(client, ("a.npy", b"0" * 5_000)).status_code == 200
-    assert len(list((root / ".fewpoint-uploads").iterdir())) == 1
+    assert len(list((root / "fewpoint-uploads").iterdir())) == 1

@@ -22,7 +22,7 @@ from fewpoint.runs.jobs import StoppedError
 from fewpoint.web import worker
 from fewpoint.web.exporting import ExportOrder, write_export
 from fewpoint.web.orders import Order, result_folder, shown_folder
-from fewpoint.web.shown import read_mask
+from fewpoint.web.shown import read_plane
 from fewpoint.web.worker import Teller, work
 from synthetic import save_frames
 from web.visits import QUICK_WORKER
@@ -81,7 +81,7 @@ def run(order: Order, stop: threading.Event | None = None) -> list[dict]:
 
 
 def mask_of(order: Order, name: str, frame: int = 1) -> np.ndarray:
-    found = read_mask(shown_folder(Path(order.folder), order.objects[name]) / "masks.npy", frame, SIZE)
+    found = read_plane(shown_folder(Path(order.folder), order.objects[name]) / "masks.npy", 0, frame, SIZE)
     assert found is not None
     return found
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fewpoint import __version__
+from fewpoint.batch.folder import BatchFolder, hold_batch
+from fewpoint.core.doubts import doubt_clicks
 from fewpoint.core.job import Job
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import read_json, write_json
@@ -41,13 +43,15 @@ class CheckedItem:
     """The job of a row whose files were read once.
 
     key: hash of the job and of its files' sizes and times: if it is the same, they need not be read again.
-    identity: of its run. results: files that its run folder must hold to be finished.
+    identity: of its run. results: files that its run folder must hold to be finished. doubts: what looks wrong about
+    its points, one sentence each.
     """
 
     job: Job
     key: str
     identity: RunIdentity
     results: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,18 @@ def check_rows(rows: Iterable[Row], defaults: Defaults, known: dict[str, Any], t
                 bad[index] = BadRow(rows[index].place, items[index].name, result)
             tell(done, len(items))
     return Checked(tuple(checked.values()), tuple(bad[index] for index in sorted(bad)))
+
+
+def check_study(rows: Iterable[Row], defaults: Defaults, out: Path, tell: Told = lambda done, total: None) -> Checked:
+    """check_rows with what an earlier check left in the folder of the batch, where this one is kept, too.
+
+    So a start that is refused for one bad row leaves the next one little to read.
+    """
+    checked = check_rows(rows, defaults, read_checks(BatchFolder(out).checks), tell)
+    if checked.items:
+        with hold_batch(out) as folder:
+            write_checks(checked.items, folder.checks)
+    return checked
 
 
 def choose_job(row: Row, defaults: Defaults) -> Job:
@@ -130,11 +146,12 @@ def _try(job: Job, known: dict[str, Any] | None) -> CheckedItem | str:
     try:
         key = _make_key(job)
         if known is not None and known.get("key") == key:
-            return CheckedItem(job, key, RunIdentity(**known["identity"]), tuple(known["results"]))
+            identity = RunIdentity(**known["identity"])
+            return CheckedItem(job, key, identity, tuple(known["results"]), tuple(known.get("doubts", ())))
         task = read_job(job)
         film = [FILM_FILE] if task.outputs.film else []
         results = [*(FILES[name] for name in task.outputs.resolve(task.sequence.source)), *film]
-        return CheckedItem(job, key, task.identity(), tuple(results))
+        return CheckedItem(job, key, task.identity(), tuple(results), doubt_clicks(task.sequence, task.points))
     except FewpointError as error:
         return str(error)
     except Exception as error:

@@ -64,6 +64,15 @@ class BatchFolder:
 
 @contextmanager
 def open_batch(path: Path) -> Iterator[BatchFolder]:
+    """Hold a folder that is new, empty, or of a batch, for its sequences to be run."""
+    with hold_batch(path) as folder:
+        for name in FOLDERS:
+            (path / name).mkdir(exist_ok=True)
+        yield folder
+
+
+@contextmanager
+def hold_batch(path: Path) -> Iterator[BatchFolder]:
     """Hold a folder that is new, empty, or of a batch."""
     import filelock
 
@@ -78,8 +87,6 @@ def open_batch(path: Path) -> Iterator[BatchFolder]:
     try:
         for leftover in path.glob(f"*{PARTIAL_SUFFIX}"):
             remove(leftover)
-        for name in FOLDERS:
-            (path / name).mkdir(exist_ok=True)
         write_json(path / MARK_FILE, MARK)
         yield BatchFolder(path)
     finally:

@@ -24,7 +24,7 @@ def _read_csv(path: Path) -> tuple[Row, ...]:
         raise InputError(f"the manifest {path} must be a CSV in UTF-8, or a folder: {error}") from error
     reader = csv.reader(text.splitlines())
     header = [name.strip() for name in next(reader, [])]
-    _check_header(header, path)
+    check_columns(header, f"the manifest {path}")
     rows = [
         Row(f"line {reader.line_num}", path.parent, _name_values(header, line))
         for line in reader
@@ -35,16 +35,17 @@ def _read_csv(path: Path) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _check_header(header: list[str], path: Path) -> None:
+def check_columns(header: list[str], where: str) -> None:
+    """InputError for a column that there is not, one that is there twice, and a missing input."""
     for name in header:
         if name not in COLUMNS:
             nearest = difflib.get_close_matches(name, COLUMNS, n=1, cutoff=0.0)[0]
             raise InputError(
-                f"the manifest {path} has a column {name[:40] or 'without a name'}; did you mean {nearest}? "
+                f"{where} has a column {name[:40] or 'without a name'}; did you mean {nearest}? "
                 f"There are {', '.join(COLUMNS)}"
             )
     if "input" not in header or len(set(header)) < len(header):
-        raise InputError(f"the manifest {path} must have a column input, and each column once, got {','.join(header)}")
+        raise InputError(f"{where} must have a column input, and each column once, got {','.join(header)}")
 
 
 def _name_values(header: list[str], line: list[str]) -> dict[str, str]:

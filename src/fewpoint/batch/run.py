@@ -36,6 +36,7 @@ class BatchResult:
 
     @property
     def failures(self) -> tuple[Entry, ...]:
+        """The rows that were tried and failed."""
         return tuple(entry for entry in self.entries if entry.state == State.FAILED)
 
 
@@ -92,19 +93,52 @@ def is_finished(checked: CheckedItem, folder: BatchFolder) -> bool:
     return all((path / name).exists() for name in checked.results)
 
 
+@dataclass(frozen=True)
+class PlannedItem:
+    """What a start would do with a sequence.
+
+    action: "keep" what is finished, "continue" what was begun, "run" what is new, "run again" what has changed, in the
+    ways that differences names.
+    """
+
+    name: str
+    input: str
+    action: str
+    differences: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def plan_batch(checked: Checked, out: Path) -> tuple[PlannedItem, ...]:
+    """What run_batch would do, in the order of the rows."""
+    folder = BatchFolder(out)
+    return tuple(_plan_item(each, folder) for each in checked.items)
+
+
+def _plan_item(checked: CheckedItem, folder: BatchFolder) -> PlannedItem:
+    name = checked.job.name
+    found = find_run(folder.run(name), checked.identity)
+    differences = () if found is None else found.differences
+    if is_finished(checked, folder):
+        action = "keep"
+    elif found is None:
+        action = "run"
+    else:
+        action = "run again" if differences else "continue"
+    return PlannedItem(name, checked.job.input, action, differences, checked.doubts)
+
+
 def _sort(
     items: tuple[CheckedItem, ...], folder: BatchFolder, listener: BatchListener
 ) -> tuple[tuple[str, ...], list[Job]]:
     """Names of the items that are finished, and jobs for the others; what has changed is reported."""
     kept, jobs = [], []
     for checked in items:
-        name = checked.job.name
-        found = find_run(folder.run(name), checked.identity)
-        if is_finished(checked, folder):
+        name, planned = checked.job.name, _plan_item(checked, folder)
+        if planned.action == "keep":
             kept.append(name)
             continue
-        if found is not None and found.differences:
-            listener(Message(f"{name} is run again: different {', '.join(found.differences)}"))
+        if planned.differences:
+            listener(Message(f"{name} is run again: different {', '.join(planned.differences)}"))
         order = ItemOrder(checked.job, *map(str, (folder.run(name), folder.progress(name), folder.log(name))))
         jobs.append(Job(name, KIND, WORK, order.as_table(), folder.log(name)))
     if kept:

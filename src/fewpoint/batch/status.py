@@ -11,8 +11,19 @@ from fewpoint.batch.progress import read_progress
 from fewpoint.batch.summary import Entry
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json, write_json
+from fewpoint.io.schema import NUMBER, OneOf, check_table
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
+
+
+SCHEMA = {
+    "state": OneOf((RUNNING, FINISHED, STOPPED)),
+    "counts": dict,
+    "running": dict,
+    "seconds_left": (int, float, type(None)),
+    "failed": [str],
+    "at": NUMBER,
+}
 
 
 @dataclass(frozen=True)
@@ -47,11 +58,13 @@ def read_status(path: Path) -> Status:
     if not is_batch(path) or not folder.status.exists():
         raise InputError(f"{path} must be the folder of a batch, it is not; give the --out of fewpoint batch")
     stored = read_json(folder.status)
+    check_table(stored, SCHEMA, folder.status)
     if stored["state"] == RUNNING and not is_held(path):
         stored["state"] = STOPPED
     if stored["state"] == RUNNING:
         stored["running"] = {name: describe_item(folder, name) for name in stored["running"]}
-    return Status(**{**stored, "failed": tuple(stored["failed"])})
+    known = {name: stored[name] for name in SCHEMA}
+    return Status(**{**known, "failed": tuple(stored["failed"])})
 
 
 def describe_item(folder: BatchFolder, name: str) -> str:

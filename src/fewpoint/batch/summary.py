@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from fewpoint.io.atomic import read_json, write_text
 from fewpoint.io.runs import MANIFEST_FILE, PRIORS_FILE
+from fewpoint.io.schema import expecting_ours
 from fewpoint.io.tables import read_priors
 from fewpoint.report.health import FIGURES, Health
 
@@ -74,9 +75,13 @@ class _Priors(TypedDict, total=False):
 
 def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
     """The row of a finished run folder."""
+    with expecting_ours(run / MANIFEST_FILE):
+        return _read_finished(name, run, attempts, source)
+
+
+def _read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
     manifest = read_json(run / MANIFEST_FILE)
     result = manifest["result"]
-    health = result.get("health")
     return Entry(
         name=name,
         state=State.FINISHED,
@@ -85,7 +90,7 @@ def read_finished(name: str, run: Path, attempts: int, source: str) -> Entry:
         memory_mb=manifest["memory_mb"],
         cuda_mb=manifest["cuda_mb"],
         device=manifest["device"],
-        health=None if health is None else Health(**health),
+        health=Health.from_table(result.get("health")),
         warnings=(*result["notes"], *result["warnings"]),
         input=source,
         frames=result["frames"],

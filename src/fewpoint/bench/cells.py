@@ -18,7 +18,8 @@ from fewpoint.bench.sequences import BenchSequence
 from fewpoint.bench.suite import Suite, Variant
 from fewpoint.core.job import Job
 from fewpoint.core.settings import as_table
-from fewpoint.methods.registry import ALIASES
+from fewpoint.methods.registry import ALIASES, is_own
+from fewpoint.witness.store import identify_model
 
 HASH_LENGTH = 10
 
@@ -51,7 +52,13 @@ class Cell:
             seed=self.seed,
             device=device,
             name=self.key,
+            witness=self.witness,
         )
+
+    @property
+    def witness(self) -> str | None:
+        """The pretrained model that the variant asks for; other methods than fewpoint's own have none."""
+        return self.variant.witness or None if is_own(self.method) else None
 
     @property
     def settings_hash(self) -> str:
@@ -72,6 +79,7 @@ class Cell:
         own += [] if effort is None else [effort.words, effort.look, f"rounds{effort.rounds}"]
         parts = [method, self.sequence.type, self.sequence.name, *own]
         identity = [__version__, method, self.sequence.fingerprint, self.settings, *own]
+        identity += [] if self.witness is None else [identify_model(self.witness)]
         return "_".join(map(make_slug, parts)) + "-" + hash_values(identity)
 
     @property

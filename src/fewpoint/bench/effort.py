@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from fewpoint.bench.cases import MONTAGE_FILE, RESULT_FILE, Case, read_case, write_montage
 from fewpoint.bench.methods import find_settings
-from fewpoint.bench.person import NONE, SUGGESTED, Effort, Said, is_among_worst, speak
+from fewpoint.bench.person import DIAL, NONE, SUGGESTED, Effort, Said, is_among_worst, speak, turn_dial
 from fewpoint.bench.protocols import give_bound
 from fewpoint.bench.rounds import Round, Scores
 from fewpoint.core import PointSet, Result, StageStarted, Words
@@ -22,7 +22,8 @@ from fewpoint.evaluation.thresholds import score_cuts
 from fewpoint.io.atomic import read_json, remove, write_json
 from fewpoint.io.formats import Outputs
 from fewpoint.io.runs import RunFolder, load_result
-from fewpoint.report.uncertainty import rank_frames
+from fewpoint.report.judging import judge
+from fewpoint.runs.live import Live
 
 if TYPE_CHECKING:
     from fewpoint.pipeline.task import Task
@@ -145,7 +146,7 @@ def take_round(correction: Correction, rounds: list[Round]) -> Round:
     """Look at the masks of the last round, say something, and refine the run; without a word the masks stay."""
     case, effort, last = correction.case, correction.effort, rounds[-1]
     result = load_result(correction.run(last.run))
-    suggested = suggest_frame(result, find_corrected(rounds, effort))
+    suggested = suggest_frame(correction.case, result, find_corrected(rounds, effort))
     said = say(correction, rounds, result, suggested)
     judged = None if suggested is None else is_among_worst(suggested, result.masks ^ case.truth)
     each = replace(
@@ -172,12 +173,23 @@ def say(correction: Correction, rounds: list[Round], result: Result, suggested: 
     truth = case.truth.copy()
     truth[list(case.points.absent)] = False  # they have said so themselves
     before = combine([correction.started, *(each.said for each in rounds)])
+    if effort.words == DIAL:
+        return Said(size=turn_dial(_show_sizes(correction, rounds), truth, before.size or 1.0))
     return speak(effort.words, result.masks, truth, before, suggested if effort.look == SUGGESTED else None)
 
 
-def suggest_frame(result: Result, corrected: set[int]) -> int | None:
+def _show_sizes(correction: Correction, rounds: list[Round]) -> Callable[[float], np.ndarray]:
+    """The masks of the last round with the dial at a size, as a person sees them who drags it."""
+    case, words = gather(correction, rounds)
+    name = (case.points.object_names or ("",))[0]
+    live = Live(case.sequence, run=correction.run(rounds[-1].run))
+    return lambda size: live.answer(case.points, {name: replace(words, size=size)})[name]
+
+
+def suggest_frame(case: Case, result: Result, corrected: set[int]) -> int | None:
     """The frame that the program calls most worth a look, of those that are not corrected yet."""
-    return next((entry.frame for entry in rank_frames(result) if entry.frame not in corrected), None)
+    ranking = judge(case.sequence, case.points, result).ranking
+    return next((entry.frame for entry in ranking if entry.frame not in corrected), None)
 
 
 def find_corrected(rounds: Iterable[Round], effort: Effort) -> set[int]:
@@ -234,7 +246,7 @@ def refine_timed(correction: Correction, rounds: list[Round], run: int) -> float
 
 def run_timed(task: "Task", path: Path) -> float:
     """Run a task in a folder, or go on with it; seconds until there are masks, those of earlier starts included."""
-    from fewpoint.pipeline.costs import COSTS_FILE
+    from fewpoint.io.runs import COSTS_FILE
     from fewpoint.runs.runner import run_task  # loads torch
 
     with RunFolder.open(path, task.identity()) as folder:

@@ -62,15 +62,20 @@ def find_settings(name: str, changes: Changes = ()) -> Any:
     return resolve_settings(Job(method=name, changes=kept))
 
 
-def build_method(name: str, changes: Changes = (), device: str = "auto", listener: Listener = ignore) -> Segmenter:
-    """A blind method with its settings changed; one that learns reports to the listener how it goes."""
+def build_method(
+    name: str, changes: Changes = (), device: str = "auto", listener: Listener = ignore, witness: str = ""
+) -> Segmenter:
+    """A blind method with its settings changed; one that learns reports to the listener how it goes.
+
+    witness: a pretrained model that has a say in the masks of fewpoint's own methods.
+    """
     check_blind(name)
     settings = find_settings(name, changes)
     if name in COMPETITORS:
         return build_competitor(name, settings, device, listener)
     from fewpoint.runs.segmenter import PresetSegmenter  # loads torch
 
-    return PresetSegmenter(name, settings, device, listener)
+    return PresetSegmenter(name, settings, device, listener, witness)
 
 
 def _own_settings(name: str) -> Any:

@@ -17,14 +17,19 @@ from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.truth import true_shares
 from fewpoint.methods.competitors.nnpu import NnPu
 from fewpoint.methods.competitors.results import ASSUMED_BOUND, describe_masks
+from fewpoint.methods.competitors.sam2_points import MODEL
 from fewpoint.methods.competitors.sam_points import Answer, SamPoints
 from fewpoint.methods.competitors.settings import NnPuSettings
 from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
+from fewpoint.witness.asking import box_round
+from fewpoint.witness.encoding import Pictures
+from fewpoint.witness.models import Prompt, Promptable, load_promptable
 
 # Name and settings; None for a method without any.
 ORACLES: dict[str, Any] = {
     "max-sp": None,
     "sam-points-best": None,
+    "sam2-true-box": None,
     "nnpu-true": NnPuSettings(),
     "nnpu-const": NnPuSettings(),
 }
@@ -38,6 +43,8 @@ def build_oracle(
         return MaxSp(truth)
     if name == "sam-points-best":
         return SamPoints(name, partial(take_best, truth=truth))
+    if name == "sam2-true-box":
+        return TrueBox(truth)
     shares = true_shares(truth)
     priors = shares if name == "nnpu-true" else np.full_like(shares, shares.mean())
     return NnPu(name, priors, settings, device, listener)
@@ -50,6 +57,29 @@ def take_best(frame: int, answer: Answer, bound: AreaBound, *, truth: np.ndarray
     """
     scores = [score_masks(mask[np.newaxis] >= 0, truth[frame : frame + 1]).pooled.f1 for mask in answer.candidates]
     return answer.candidates[int(np.argmax(scores))]
+
+
+@dataclass(frozen=True, eq=False)
+class TrueBox:
+    """SAM 2 with the box round the truth of each frame: as good as it could be if networks knew every box.
+
+    model: loaded if None.
+    """
+
+    truth: np.ndarray
+    model: Promptable | None = None
+    name: str = "sam2-true-box"
+
+    def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
+        points.check_inside(len(sequence), sequence.size)
+        model, pictures = self.model or load_promptable(MODEL), Pictures.of(sequence)
+        masks = np.zeros(sequence.shape[:3], bool)
+        for frame in np.flatnonzero(self.truth.any(axis=(1, 2))).tolist():
+            prompt = Prompt(box_round(self.truth[frame]))
+            (answer,) = model.ask(model.encode(pictures[frame]), sequence.size, [prompt])
+            masks[frame] = answer.best >= 0
+        masks[list(points.absent)] = False
+        return describe_masks(masks, sequence, bound or ASSUMED_BOUND)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,21 +10,23 @@ They look anywhere, or only at the frame that the program suggests. What is miss
 connected part of it on one frame; the click is on its innermost pixel, and never where one is already.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fewpoint.core.job import Triple
-from fewpoint.core.words import LARGEST_SIZE, SMALLEST_SIZE
 from fewpoint.errors import SettingsError
+from fewpoint.evaluation.metrics import score_masks
 from fewpoint.evaluation.truth import measure_depths
 
 NONE, CLICKS, CLICKS_AND_NEGATIVES, OUTLINE, DIAL = "none", "clicks", "clicks+negatives", "outline", "dial"
 WORDS = (NONE, CLICKS, CLICKS_AND_NEGATIVES, OUTLINE, DIAL)
 ANYWHERE, SUGGESTED = "anywhere", "suggested"
 LOOKS = (ANYWHERE, SUGGESTED)
-DIAL_STEP = 0.05
+DIAL_MARKS = tuple(round(1.1**mark, 2) for mark in range(-30, 31))  # each a tenth larger than the last
+DIAL_PATIENCE = 3  # marks in a row that look no better before they turn back
 PARTS = 5  # the worst frames are one in five
 # Pixels of one frame touch along their sides; those of two frames never.
 TOUCHING = np.array([[[0, 0, 0]] * 3, [[0, 1, 0], [1, 1, 1], [0, 1, 0]], [[0, 0, 0]] * 3])
@@ -91,10 +93,8 @@ def speak(words: str, masks: np.ndarray, truth: np.ndarray, before: Said, frame:
     """What a person says about (T, H, W) bool masks.
 
     before: all that was said, those clicks included that they started with. frame: the only one they look at; None
-    for all of them. The dial is about all frames, wherever they look.
+    for all of them. The dial is turned elsewhere, see turn_dial.
     """
-    if words == DIAL:
-        return Said(size=turn_dial(masks, truth, before.size or 1.0))
     missed, leaked = truth & ~masks, masks & ~truth
     if frame is not None:
         elsewhere = np.arange(len(truth)) != frame
@@ -144,19 +144,31 @@ def choose_outline(wrong: np.ndarray, outlined: tuple[int, ...]) -> tuple[int, .
     return (int(counts.argmax()),) if counts.any() else ()
 
 
-def turn_dial(masks: np.ndarray, truth: np.ndarray, size: float) -> float | None:
-    """Where the dial is put so that masks have the area of the truth all in all; None if it stays where it is.
+def turn_dial(look: Callable[[float], np.ndarray], truth: np.ndarray, size: float) -> float | None:
+    """Where a person puts the dial who sees the (T, H, W) bool masks while they drag it; None if it stays where it is.
 
-    size: where it is now, which the masks follow already. The dial has marks every 5 %.
+    look: the masks with the dial at a size. size: where it is now. They drag it, one mark after the other, towards the
+    area of the truth, and on for as long as masks look better, which is to say that their F1 is higher.
 
-    >>> masks = np.array([[[True, True, True, False]]])
-    >>> turn_dial(masks, ~masks, 1.0), turn_dial(masks, masks, 1.5)
-    (0.35, None)
+    >>> places = np.arange(40)[np.newaxis, np.newaxis]
+    >>> turn_dial(lambda size: places < 10 * size, places < 20, 1.0)
+    1.95
     """
-    wanted = size * np.count_nonzero(truth) / max(np.count_nonzero(masks), 1)
-    wanted = round(round(wanted / DIAL_STEP) * DIAL_STEP, 2)
-    wanted = float(np.clip(wanted, SMALLEST_SIZE, LARGEST_SIZE))
-    return None if wanted == size else wanted
+    first, here = look(size), None
+    best, larger = _likeness(first, truth), np.count_nonzero(first) < np.count_nonzero(truth)
+    marks = [mark for mark in DIAL_MARKS if (mark > size if larger else mark < size)]
+    patience = DIAL_PATIENCE
+    for mark in marks if larger else reversed(marks):
+        likeness = _likeness(look(mark), truth)
+        if likeness > best:
+            best, here, patience = likeness, mark, DIAL_PATIENCE
+        elif (patience := patience - 1) == 0:
+            break
+    return here
+
+
+def _likeness(masks: np.ndarray, truth: np.ndarray) -> float:
+    return score_masks(masks, truth).pooled.f1
 
 
 def is_among_worst(frame: int, wrong: np.ndarray) -> bool:

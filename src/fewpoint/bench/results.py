@@ -49,8 +49,7 @@ class Measurement:
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> "Measurement":
         """What asdict made plain values of; those of earlier versions have no health."""
-        health = table.get("health")
-        return cls(**{**table, "health": None if health is None else Health(**health)})
+        return cls(**{**table, "health": Health.from_table(table.get("health"))})
 
 
 @dataclass(frozen=True)

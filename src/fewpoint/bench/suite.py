@@ -11,7 +11,14 @@ from typing import Any
 from fewpoint.bench.methods import check_change, check_method, check_refinable
 from fewpoint.bench.person import ANYWHERE, NONE, Effort
 from fewpoint.bench.protocols import check_points, check_protocol
-from fewpoint.bench.sequences import BenchSequence, DatasetSequence, SingleSequence, find_sequences
+from fewpoint.bench.sequences import (
+    BenchSequence,
+    DatasetSequence,
+    SingleSequence,
+    choose_sequences,
+    find_sequences,
+    place_of,
+)
 from fewpoint.core.job import Changes
 from fewpoint.errors import InputError, SettingsError
 
@@ -25,10 +32,11 @@ KNOWN = ("name", "root", "variants", "extra", "effort", "sequences", *DEFAULTS)
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings to change, under a name for the tables."""
+    """Settings to change, under a name for the tables. witness: of fewpoint's own methods, "" for none."""
 
     name: str
     changes: Changes = ()
+    witness: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,18 +74,7 @@ class Suite:
 
     def choose(self, names: Iterable[str]) -> "Suite":
         """The same with some of its sequences, each by its name or as type/name."""
-        places = {name: [each for each in self.sequences if name in (each.name, place_of(each))] for name in names}
-        unknown = [name for name, found in places.items() if not found]
-        if unknown:
-            known = ", ".join(map(place_of, self.sequences))
-            raise SettingsError(f"the suite {self.name} has no sequence {unknown[0]}; it has {known}")
-        chosen = {id(each) for found in places.values() for each in found}
-        return replace(self, sequences=tuple(each for each in self.sequences if id(each) in chosen))
-
-
-def place_of(sequence: BenchSequence) -> str:
-    """Type and name."""
-    return f"{sequence.type}/{sequence.name}"
+        return replace(self, sequences=choose_sequences(self.sequences, names))
 
 
 def read_suite(path: Path) -> Suite:
@@ -189,10 +186,20 @@ def _read_effort(table: dict[str, Any], points: tuple[str, ...], path: Path) -> 
 
 
 def _read_variants(tables: Any, path: Path) -> tuple[Variant, ...]:
-    """[variants.NAME] tables of section.key = value, in the order of the file; without any the settings as they are."""
+    """[variants.NAME] tables of section.key = value, in the order of the file; without any the settings as they are.
+
+    witness = "NAME" asks for a pretrained model.
+    """
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise SettingsError(f"suite {path}: variants must be tables such as [variants.wide]")
-    return tuple(Variant(name, _flatten(table, path)) for name, table in tables.items()) or (Variant("plain"),)
+    return tuple(_read_variant(name, table, path) for name, table in tables.items()) or (Variant("plain"),)
+
+
+def _read_variant(name: str, table: dict[str, Any], path: Path) -> Variant:
+    witness = table.get("witness", "")
+    if not isinstance(witness, str):
+        raise SettingsError(f"suite {path}: the witness of a variant must be a model's name, got {witness}")
+    return Variant(name, _flatten({key: value for key, value in table.items() if key != "witness"}, path), witness)
 
 
 def _flatten(table: dict[str, Any], path: Path) -> Changes:

@@ -25,7 +25,7 @@ from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
 from fewpoint.methods.registry import is_own
-from fewpoint.report.health import measure_health
+from fewpoint.report.judging import judge
 
 WORK = "fewpoint.bench.worker:perform"
 
@@ -99,7 +99,7 @@ def run_cell(order: CellOrder) -> None:
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.job.seed or 0)
     measurement = _measure(result, case.truth, epochs, time.perf_counter() - started)
-    measurement = replace(measurement, health=measure_health(result, case.points))
+    measurement = replace(measurement, health=judge(case.sequence, case.points, result).health)
     untracked = leave_out_last_step(order, result, case, epochs.superpixels)
     if untracked is not None:
         measurement = _add_untracked(measurement, untracked, case.truth)
@@ -126,7 +126,7 @@ def measure_ceiling(order: CeilingOrder) -> None:
 def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:
     """The method of an order; one that needs the truth is handed it here."""
     if order.method not in ORACLES:
-        return build_method(order.method, order.job.changes, order.job.device, listener)
+        return build_method(order.method, order.job.changes, order.job.device, listener, order.job.witness or "")
     settings = find_settings(order.method, order.job.changes)
     return build_oracle(order.method, truth, settings, order.job.device, listener)
 
@@ -167,7 +167,8 @@ def leave_out_last_step(
     if not is_own(order.method):
         from fewpoint.methods.competitors import network_learning  # loads torch
 
-        return network_learning.choose_masks(superpixels, result.probabilities, case.points, untracked.tracking)
+        given = (superpixels, result.probabilities, case.points, result.bound)
+        return network_learning.choose_masks(*given, untracked.tracking)
     from fewpoint.pipeline.masks import choose_labels
     from fewpoint.pipeline.task import Task
 

@@ -1,8 +1,8 @@
 """`fewpoint batch`: many sequences, on one machine or many; `fewpoint batch-status`: how far it is."""
 
-import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -22,16 +22,41 @@ from fewpoint.cli.engines import (
     MemoryPerJob,
     build_engine,
 )
-from fewpoint.cli.outputs import Formats
-from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Preset
+from fewpoint.cli.outputs import AsJson, Formats, Probabilities, print_json
+from fewpoint.cli.segment import (
+    Assignments,
+    Axis,
+    AxisName,
+    Channels,
+    ConfigPath,
+    Device,
+    DeviceName,
+    MaxFraction,
+    Method,
+    NoTracking,
+    Preset,
+    Seed,
+    Sizes,
+    TimeLimit,
+    Window,
+    Witness,
+    gather_changes,
+    parse_bounds,
+    parse_reading,
+    parse_words,
+    refuse_combinations,
+)
+from fewpoint.cli.trust import Trust
+from fewpoint.cli.voice import is_quiet, say
 from fewpoint.core import Message
 from fewpoint.core.job import Job, OutputChoice
+from fewpoint.core.plain_text import show_plainly
 from fewpoint.errors import FewpointError, InputError
 
 if TYPE_CHECKING:
-    from fewpoint.batch.checks import BadRow, Checked, Defaults
+    from fewpoint.batch.checks import Checked, Defaults
     from fewpoint.batch.folder import BatchFolder
-    from fewpoint.batch.run import BatchListener, BatchResult
+    from fewpoint.batch.run import BatchListener, BatchResult, PlannedItem
     from fewpoint.batch.status import Status
     from fewpoint.engines.jobs import Standing
     from fewpoint.io.rows import Row
@@ -64,12 +89,15 @@ WarmStart = Annotated[
     ),
 ]
 PREVIOUS = "previous"
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check every row and say what would be run, kept or run again; start nothing.")
+]
 
 
 def batch_command(  # noqa: PLR0913 - one argument per option
     manifest: ManifestPath,
     out: OutPath,
+    dry_run: DryRun = False,
     engine: EngineChoice = EngineName.LOCAL,
     address: Address = None,
     jobs: Jobs = None,
@@ -78,45 +106,72 @@ def batch_command(  # noqa: PLR0913 - one argument per option
     memory_per_job: MemoryPerJob = 0.0,
     retries: Retries = 2,
     skip_bad: SkipBad = False,
+    axis: Axis = AxisName.AUTO,
+    channels: Channels = None,
+    window: Window = None,
+    max_fraction: MaxFraction = None,
+    sizes: Sizes = None,
     preset: Preset = None,
+    method: Method = None,
     device: Device = DeviceName.AUTO,
+    seed: Seed = None,
     assignments: Assignments = None,
     config: ConfigPath = None,
+    no_tracking: NoTracking = False,
+    time_limit: TimeLimit = None,
     formats: Formats = None,
+    probabilities: Probabilities = False,
     warm_start: WarmStart = None,
+    witness: Witness = None,
+    as_json: AsJson = False,
+    trust: Trust = False,
 ) -> None:
     """Segment every sequence of MANIFEST.csv.
 
     Every row is checked before anything starts. Run again to go on where it stopped: what is finished is kept, what has
-    changed is run again. Writes one run folder per sequence, summary.csv and index.html.
+    changed is run again. Writes one run folder per sequence, summary.csv and index.html. Options hold for all rows that
+    do not say otherwise in a column.
     """
+    refuse_combinations(preset, method, time_limit, None, None if warm_start is None else Path(warm_start))
     from fewpoint.batch.folder import BatchFolder, refuse_foreign
     from fewpoint.batch.manifest import read_rows
-    from fewpoint.batch.run import run_after_first, run_batch
-    from fewpoint.io.jobs import parse_changes, read_changes
+    from fewpoint.batch.run import plan_batch, run_after_first, run_batch
+    from fewpoint.methods.resolve import refuse_unknown_changes
 
     rows = read_rows(manifest)
     refuse_foreign(out)
     chosen = build_engine(engine, address, jobs, gpus_per_job, cpus_per_job, memory_per_job)
     job = Job(
+        reading=parse_reading(axis, channels, None, window),
+        bounds=parse_bounds(max_fraction, None),
+        added_words=parse_words(None, None, sizes),
+        method=method,
         preset=None if preset is None else str(preset),
-        changes=(*(() if config is None else read_changes(config)), *parse_changes(assignments or [])),
+        changes=gather_changes(config, assignments, no_tracking),
+        seed=seed,
         device=str(device),
-        outputs=OutputChoice.of([str(name) for name in formats or ()]),
+        outputs=OutputChoice.of([str(name) for name in formats or ()], probabilities=probabilities),
+        time_limit_s=None if time_limit is None else 60 * time_limit,
         warm_start=None if warm_start in (None, PREVIOUS) else _find_model(Path(warm_start)),
+        witness=witness,
     )
+    if not any("method" in row.values for row in rows):
+        refuse_unknown_changes(job)
     defaults = _choose_defaults(job, rows, engine, gpus_per_job)
-    checks = BatchFolder(out).checks
-    checked = _check(rows, defaults, checks)
-    _tell_bad(checked.bad, len(rows), skip_bad)
+    checked = _check(rows, defaults, out)
+    if dry_run:
+        _tell_plan(checked, plan_batch(checked, out), as_json)
+    _tell_bad(checked, skip_bad)
+    if dry_run:
+        return
 
     def recheck(model: Path) -> "Checked":
-        return _check(rows, replace(defaults, job=replace(job, warm_start=str(model))), checks)
+        return _check(rows, replace(defaults, job=replace(job, warm_start=str(model))), out)
 
-    with show_batch(BatchFolder(out).path) as listener:
+    with show_batch(BatchFolder(out).path, quiet=as_json) as listener:
         given = (out.absolute(), chosen, listener, retries)
         result = run_after_first(checked, recheck, *given) if warm_start == PREVIOUS else run_batch(checked, *given)
-    _tell(result, out)
+    _tell(result, out, as_json)
 
 
 def batch_status_command(folder: BatchPath, as_json: AsJson = False) -> None:
@@ -124,7 +179,11 @@ def batch_status_command(folder: BatchPath, as_json: AsJson = False) -> None:
     from fewpoint.batch.status import read_status
 
     status = read_status(folder)
-    print(json.dumps(asdict(status)) if as_json else "\n".join(describe_status(status)))
+    if as_json:
+        print_json("batch-status", asdict(status))
+        return
+    for line in describe_status(status):
+        print(line)
 
 
 def describe_status(status: "Status") -> list[str]:
@@ -141,10 +200,13 @@ def describe_status(status: "Status") -> list[str]:
 
 
 @contextmanager
-def show_batch(path: Path) -> "Iterator[BatchListener]":
-    """A listener that shows how far a batch is: live on a terminal, lines elsewhere."""
+def show_batch(path: Path, quiet: bool = False) -> "Iterator[BatchListener]":
+    """A listener that shows how far a batch is: live on a terminal, lines elsewhere; quiet, or -q, only failures."""
     from fewpoint.batch.folder import BatchFolder
 
+    if quiet or is_quiet():
+        yield _tell_failures
+        return
     folder = BatchFolder(path)
     if not sys.stderr.isatty():
         yield PlainLines(lambda names: _describe_items(folder, names))
@@ -182,19 +244,25 @@ class PlainLines:
             print(f"[{event.done}/{event.total}] {describe_pace(event)}: {at_work}", file=sys.stderr, flush=True)
 
 
+def _tell_failures(event: "Standing | Message") -> None:
+    if not isinstance(event, Message) and event.ended is not None and event.ended.error:
+        for line in describe_event(event):
+            print(line, file=sys.stderr, flush=True)
+
+
 def describe_event(event: "Standing | Message") -> list[str]:
     """What a person should read at once: messages, and attempts that are over."""
     from fewpoint.engines.jobs import summarise_error
 
     if isinstance(event, Message):
-        return [event.text]
+        return [show_plainly(event.text)]
     if event.failed is not None:
-        failed = event.failed
-        return [f"{failed.job.name}: attempt {failed.attempt} failed, tried again: {summarise_error(failed.error)}"]
+        failed, why = event.failed, show_plainly(summarise_error(event.failed.error))
+        return [f"{failed.job.name}: attempt {failed.attempt} failed, tried again: {why}"]
     if event.ended is None:
         return []
     ended = event.ended
-    came = f"failed: {summarise_error(ended.error)}" if ended.error else f"{ended.seconds:.1f} s"
+    came = f"failed: {show_plainly(summarise_error(ended.error))}" if ended.error else f"{ended.seconds:.1f} s"
     return [f"[{event.done}/{event.total}] {ended.job.name}: {came} ({describe_pace(event)})"]
 
 
@@ -214,8 +282,8 @@ def _choose_defaults(job: Job, rows: "tuple[Row, ...]", engine: EngineName, gpus
     """What holds for all rows; torch is asked for the device only if some row may depend on it."""
     from fewpoint.batch.checks import Defaults
 
-    presets = {row.values.get("preset", job.preset) for row in rows}
-    depends = bool(presets & {None, "auto"})
+    presets = {row.values.get("preset", job.preset) for row in rows if "method" not in row.values}
+    depends = job.method is None and bool(presets & {None, "auto"})
     return Defaults(job, _find_kind(engine, DeviceName(job.device), gpus_per_job) if depends else "cpu")
 
 
@@ -229,9 +297,9 @@ def _find_kind(engine: EngineName, device: DeviceName, gpus_per_job: float) -> s
     return choose_device(device).type
 
 
-def _check(rows: "tuple[Row, ...]", defaults: "Defaults", known: Path) -> "Checked":
+def _check(rows: "tuple[Row, ...]", defaults: "Defaults", out: Path) -> "Checked":
     """Check all rows, with a line now and then if it takes long."""
-    from fewpoint.batch.checks import check_rows, read_checks
+    from fewpoint.batch.checks import check_study
 
     last = time.monotonic()
 
@@ -241,7 +309,7 @@ def _check(rows: "tuple[Row, ...]", defaults: "Defaults", known: Path) -> "Check
             last = time.monotonic()
             print(f"checked {done} of {total}", file=sys.stderr, flush=True)
 
-    return check_rows(rows, defaults, read_checks(known), tell)
+    return check_study(rows, defaults, out, tell)
 
 
 def _find_model(path: Path) -> str:
@@ -252,7 +320,25 @@ def _find_model(path: Path) -> str:
     return str(path.absolute())
 
 
-def _tell_bad(bad: "tuple[BadRow, ...]", total: int, skip: bool) -> None:
+def _tell_plan(checked: "Checked", planned: "tuple[PlannedItem, ...]", as_json: bool) -> None:
+    """What a start would do with each row."""
+    if as_json:
+        rows = [asdict(each) for each in planned]
+        print_json("batch", {"dry_run": True, "rows": rows, "bad": [asdict(row) for row in checked.bad]})
+        return
+    for each in planned:
+        changed = f": different {', '.join(each.differences)}" if each.differences else ""
+        say(f"{each.action:10}{each.name}  {each.input}{changed}")
+    counts = Counter(each.action for each in planned)
+    told = ", ".join(f"{action} {count}" for action, count in sorted(counts.items()))
+    say(f"{told or 'nothing to run'}; {len(checked.bad)} bad rows; nothing was started")
+
+
+def _tell_bad(checked: "Checked", skip: bool) -> None:
+    for each in checked.items:
+        for doubt in each.doubts:
+            print(f"warning: {each.job.name}: {doubt}", file=sys.stderr)
+    bad, total = checked.bad, len(checked.bad) + len(checked.items)
     for row in bad:
         print(" ".join(f"{row.place}, {row.name or 'no name'}: {row.reason}".split()), file=sys.stderr)
     if bad and not skip:
@@ -263,17 +349,25 @@ def _tell_bad(bad: "tuple[BadRow, ...]", total: int, skip: bool) -> None:
         raise InputError(f"none of the {total} rows can be run; correct them")
 
 
-def _tell(result: "BatchResult", out: Path) -> None:
+def _tell(result: "BatchResult", out: Path, as_json: bool) -> None:
     """Say what came out and which results to look at first; then, if any item failed, say so as an error."""
     from fewpoint.batch.summary import State
 
     finished = [entry for entry in result.entries if entry.state == State.FINISHED]
-    print(f"{len(finished)} of {len(result.entries)} finished, {len(result.kept)} of them before")
-    scores = [(entry.name, entry.health.score) for entry in finished if entry.health is not None]
-    for name, score in scores[:MOST_NAMED]:
-        print(f"look first at: {name}, health {score:.2f}")
-    print(f"summary: {out / 'summary.csv'}")
-    print(f"index:   {out / 'index.html'}")
+    if as_json:
+        places = {"summary": str(out / "summary.csv"), "index": str(out / "index.html")}
+        rows = [
+            {"name": entry.name, "state": str(entry.state), "run": str(out / "runs" / entry.name), "error": entry.error}
+            for entry in result.entries
+        ]
+        print_json("batch", {"dry_run": False, **places, "kept": list(result.kept), "rows": rows})
+    else:
+        say(f"{len(finished)} of {len(result.entries)} finished, {len(result.kept)} of them before")
+        scores = [(entry.name, entry.health.score) for entry in finished if entry.health is not None]
+        for name, score in scores[:MOST_NAMED]:
+            say(f"look first at: {name}, health {score:.2f}")
+        say(f"summary: {out / 'summary.csv'}")
+        say(f"index:   {out / 'index.html'}")
     if result.failures:
         names = [entry.name for entry in result.failures]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""

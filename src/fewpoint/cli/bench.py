@@ -10,6 +10,8 @@ import typer
 
 from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
 from fewpoint.cli.segment import Device, DeviceName
+from fewpoint.cli.trust import Trust
+from fewpoint.cli.voice import is_quiet, say
 from fewpoint.errors import FewpointError
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def bench_command(  # noqa: PLR0913 - one argument per option
     engine: EngineChoice = EngineName.LOCAL,
     address: Address = None,
     device: Device = DeviceName.AUTO,
+    trust: Trust = False,
 ) -> None:
     """Score methods on the sequences of SUITE.toml.
 
@@ -58,15 +61,15 @@ def bench_command(  # noqa: PLR0913 - one argument per option
             suite,
             out,
             listener,
-            methods=_split(methods),
-            only=_split(only),
+            methods=split_names(methods),
+            only=split_names(only),
             engine=chosen_engine,
             device=device,
         )
     _tell(result, out)
 
 
-def _split(names: str | None) -> tuple[str, ...]:
+def split_names(names: str | None) -> tuple[str, ...]:
     """Names between commas, each once."""
     return tuple(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
 
@@ -74,6 +77,9 @@ def _split(names: str | None) -> tuple[str, ...]:
 @contextmanager
 def show_standing() -> "Iterator[Callable[[Standing], None]]":
     """A listener that shows how far a suite is: a live line on a terminal, one line per cell elsewhere."""
+    if is_quiet():
+        yield _print_failure
+        return
     if not sys.stderr.isatty():
         yield _print_line
         return
@@ -112,6 +118,11 @@ def _print_line(standing: "Standing") -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def _print_failure(standing: "Standing") -> None:
+    if standing.ended is not None and standing.ended.error:
+        print(describe_end(standing.ended), file=sys.stderr, flush=True)
+
+
 def describe_pace(standing: "Standing") -> str:
     running = f"{len(standing.running)} running"
     if standing.seconds_left is None:
@@ -124,9 +135,9 @@ def describe_pace(standing: "Standing") -> str:
 
 def _tell(result: "BenchResult", out: Path) -> None:
     """Print the tables; then, if any job failed, say so as an error."""
-    print((out / "tables.md").read_text(encoding="utf-8"))
-    print(f"results: {out / 'results.csv'}")
-    print(f"report:  {out / 'report.html'}")
+    say((out / "tables.md").read_text(encoding="utf-8"))
+    say(f"results: {out / 'results.csv'}")
+    say(f"report:  {out / 'report.html'}")
     if result.failures:
         names = [outcome.job.name for outcome in result.failures]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fewpoint.cli.voice import say
 from fewpoint.core import AreaBound
 
 OutPath = Annotated[
@@ -39,5 +40,5 @@ def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
     with RunFolder.open(out, task.identity()) as folder, show_progress() as listener:
         result = run_task(task, folder, listener)
     score = score_masks(result.masks, phantom.truth).pooled
-    print(f"F1 {score.f1:.3f}, precision {score.precision:.3f}, recall {score.recall:.3f} against the phantom's truth")
-    print(f"report: {out / 'report.html'}")
+    say(f"F1 {score.f1:.3f}, precision {score.precision:.3f}, recall {score.recall:.3f} against the phantom's truth")
+    say(f"report: {out / 'report.html'}")

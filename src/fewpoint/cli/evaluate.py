@@ -1,11 +1,17 @@
 """`fewpoint evaluate`: how good masks are, given the truth."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from fewpoint.cli.outputs import AsJson, print_json
+from fewpoint.cli.trust import Trust
+from fewpoint.io.apart.forker import warm_up
+
+if TYPE_CHECKING:
+    from fewpoint.evaluation.judging import Evaluation
 
 MasksPath = Annotated[
     Path,
@@ -19,34 +25,47 @@ TruthPath = Annotated[
 ByObject = Annotated[
     bool, typer.Option("--objects", help="Score each object by itself: pixels are the numbers of a label map in both.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+COLUMNS = "      F1  precision  recall       HD95       ASSD   volume"
 
 
-def evaluate_command(masks: MasksPath, truth: TruthPath, by_object: ByObject = False, as_json: AsJson = False) -> None:
+def evaluate_command(
+    masks: MasksPath, truth: TruthPath, by_object: ByObject = False, as_json: AsJson = False, trust: Trust = False
+) -> None:
     """Score MASKS against TRUTH.
 
-    Prints F1, precision and recall of each frame, and over all pixels of all frames together; with --objects those of
-    each object over all frames.
+    Prints F1, precision and recall of each frame, and over all pixels of all frames together with the distance of the
+    surfaces (HD95, ASSD) and the relative error of the volume; with --objects those of each object. Distances are in
+    millimetres, through a volume, if either file says how far its pixels lie apart, else in pixels within frames.
     """
-    from fewpoint.evaluation.metrics import score_labels, score_masks
+    warm_up(truth)
+    from fewpoint.evaluation.judging import judge_labels, judge_masks
+    from fewpoint.evaluation.surfaces import spacing_of
     from fewpoint.io.masks import read_label_pair, read_mask_pair
 
     if by_object:
-        by_number = {number: asdict(each) for number, each in score_labels(*read_label_pair(masks, truth)).items()}
+        pair = read_label_pair(masks, truth)
+        by_number = judge_labels(pair.masks, pair.truth, spacing_of(pair.geometry))
         if as_json:
-            print(json.dumps({"objects": by_number}))
+            print_json("evaluate", {"objects": {str(number): each.as_table() for number, each in by_number.items()}})
             return
-        print("object      F1  precision  recall")
+        print(f"object{COLUMNS}")
         for number, each in by_number.items():
-            print(f"{number:6d}  {each['f1']:6.3f}  {each['precision']:9.3f}  {each['recall']:6.3f}")
+            print(f"{number:6d}{_describe(each)}")
         return
 
-    scores = score_masks(*read_mask_pair(masks, truth))
+    pair = read_mask_pair(masks, truth)
+    found = judge_masks(pair.masks, pair.truth, spacing_of(pair.geometry))
     if as_json:
-        print(json.dumps({**asdict(scores.pooled), "frames": [asdict(score) for score in scores.frames]}))
+        print_json("evaluate", {**found.as_table(), "frames": [asdict(score) for score in found.frames]})
         return
-    print("frame      F1  precision  recall")
-    for index, score in enumerate(scores.frames):
+    print(f"frame {COLUMNS}")
+    for index, score in enumerate(found.frames):
         print(f"{index:5d}  {score.f1:6.3f}  {score.precision:9.3f}  {score.recall:6.3f}")
-    pooled = scores.pooled
-    print(f"  all  {pooled.f1:6.3f}  {pooled.precision:9.3f}  {pooled.recall:6.3f}")
+    print(f"  all {_describe(found)}")
+
+
+def _describe(found: "Evaluation") -> str:
+    score, unit = found.pooled, found.surfaces.unit
+    far, mean = ("-" if value is None else f"{value:.2f} {unit}" for value in (found.hd95, found.assd))
+    volume = "-" if found.volume_error is None else f"{found.volume_error:+.1%}"
+    return f"  {score.f1:6.3f}  {score.precision:9.3f}  {score.recall:6.3f}  {far:>9}  {mean:>9}  {volume:>7}"

@@ -1,23 +1,28 @@
 """`fewpoint info`: what this installation is and can do, without importing torch."""
 
-import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fewpoint import __version__
+from fewpoint.cli.outputs import AsJson, print_json
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of all that --json prints.")]
+SCHEMA_FILE = "output.schema.json"
 DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVIDIA GPUs", "mps": "Apple GPUs"}
 
 
-def info_command(as_json: AsJson = False) -> None:
+def info_command(as_json: AsJson = False, schema: Schema = False) -> None:
     """Show version, formats, extras, devices, methods and presets."""
+    if schema:
+        print(Path(__file__).with_name(SCHEMA_FILE).read_text(encoding="utf-8"), end="")
+        return
     from fewpoint.methods.registry import PAPER_NAMES
 
     facts = collect_facts()
     if as_json:
-        print(json.dumps(facts))
+        print_json("info", facts)
         return
     print(f"fewpoint {facts['version']}")
     for title in ("formats", "outputs", "devices"):

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fewpoint.cli.voice import is_quiet
 from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted, StepsTaken
+from fewpoint.core.plain_text import show_plainly
 from fewpoint.core.progress import Event
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ FEW_STEPS = 5
 
 @contextmanager
 def show_progress(quiet: bool = False) -> Iterator[Listener]:
-    """A listener that shows what happens on standard error; quiet keeps to warnings."""
-    if quiet:
+    """A listener that shows what happens on standard error; quiet, or -q, keeps to warnings."""
+    if quiet or is_quiet():
         yield _tell_warnings
     elif sys.stderr.isatty():
         with _live_display() as listener:
@@ -171,7 +173,7 @@ class LiveDisplay:
 
 
 def _word(message: Message) -> str:
-    return ("warning: " if message.warning else "") + message.text
+    return show_plainly(("warning: " if message.warning else "") + message.text)
 
 
 def _tell_warnings(event: Event) -> None:

@@ -1,6 +1,5 @@
 """`fewpoint segment`: from frames and points to a run folder."""
 
-import json
 import math
 import sys
 from enum import StrEnum
@@ -9,10 +8,16 @@ from typing import Annotated
 
 import typer
 
-from fewpoint.cli.outputs import Formats, Probabilities
-from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, GivenBound, Job, OutputChoice
+from fewpoint.cli.outputs import AsJson, Formats, Probabilities, print_json
+from fewpoint.cli.trust import Trust
+from fewpoint.cli.voice import say
+from fewpoint.core.bound import read_share
+from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, Changes, GivenBound, Job, OutputChoice
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
+from fewpoint.io.apart.forker import warm_up
+
+LOOKED_AT = 6  # frames that are named at the end of a run
 
 
 class PresetName(StrEnum):
@@ -86,8 +91,8 @@ MaxFraction = Annotated[
     typer.Option(
         "--max-fraction",
         metavar="[NAME=]F",
-        help="Largest share of a frame that the object covers, a generous guess between 0 and 1; of several objects "
-        "that of each, or NAME=F for one of them; may be repeated.",
+        help="Bound: the largest share of a frame that the object covers, a generous guess, as 5% or 0.05; of several "
+        "objects that of each, or NAME=F for one of them; may be repeated.",
     ),
 ]
 LargestBox = Annotated[
@@ -183,7 +188,14 @@ WarmStart = Annotated[
         help="Start from the networks of a finished run on another sequence of the same kind: its folder or model.npz.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and no progress.")]
+Witness = Annotated[
+    str | None,
+    typer.Option(
+        "--witness",
+        metavar="NAME",
+        help="A pretrained model, see fewpoint models list, that has a say in the masks where it is believed.",
+    ),
+]
 
 
 def segment_command(  # noqa: PLR0913 - one argument per option
@@ -209,35 +221,31 @@ def segment_command(  # noqa: PLR0913 - one argument per option
     time_limit: TimeLimit = None,
     refined: Refine = None,
     warm_start: WarmStart = None,
+    witness: Witness = None,
     formats: Formats = None,
     probabilities: Probabilities = False,
     as_json: AsJson = False,
+    trust: Trust = False,
 ) -> None:
     """Segment the clicked object, or several, on every frame of INPUT."""
-    _refuse_combinations(preset, method, time_limit, refined, warm_start)
+    warm_up(input_path)
+    refuse_combinations(preset, method, time_limit, refined, warm_start)
+    if witness is not None and (method is not None or time_limit is not None):
+        raise typer.BadParameter("--witness is for fewpoint's own method without --time-limit")
     if no_tracking and method is None and preset in (PresetName.ACCURATE, PresetName.FAST):
         raise typer.BadParameter(f"--no-tracking is for the preset paper, {preset} does not track; leave it out")
     if method is not None:
         _refuse_unknown(method)
-    from fewpoint.io.images import parse_window
-    from fewpoint.io.jobs import parse_changes, read_changes, settle_job
+    from fewpoint.io.jobs import settle_job
 
     job = Job(
         input=str(input_path),
         points=_text(points_path) or "",
-        reading=Reading(
-            axis=str(axis),
-            channels=_parse_channels(channels),
-            added=tuple(map(str, added or ())),
-            window=None if window is None else parse_window(window),
-        ),
-        bounds=_parse_bounds(max_fraction, largest_box),
+        reading=parse_reading(axis, channels, added, window),
+        bounds=parse_bounds(max_fraction, largest_box),
         method=method,
         preset=None if preset is None else str(preset),
-        changes=(
-            *(() if config is None else read_changes(config)),
-            *parse_changes([*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])]),
-        ),
+        changes=gather_changes(config, assignments, no_tracking),
         seed=seed,
         device=str(device),
         outputs=OutputChoice.of([str(name) for name in formats or ()], probabilities=probabilities),
@@ -245,7 +253,8 @@ def segment_command(  # noqa: PLR0913 - one argument per option
         refine=_text(refined),
         warm_start=_text(warm_start),
         name=out.name,
-        added_words=_parse_words(outlined, boxes, sizes),
+        added_words=parse_words(outlined, boxes, sizes),
+        witness=witness,
     )
     _run(settle_job(job), out, as_json)
 
@@ -263,7 +272,7 @@ def _run(job: Job, out: Path, as_json: bool) -> None:
     _tell(out, read_finished(out), masks, as_json)
 
 
-def _refuse_combinations(
+def refuse_combinations(
     preset: str | None, method: str | None, time_limit: float | None, refined: Path | None, warm_start: Path | None
 ) -> None:
     """BadParameter for options that make no sense together, before anything is read."""
@@ -293,6 +302,26 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
+def gather_changes(config: Path | None, assignments: list[str] | None, no_tracking: bool = False) -> Changes:
+    """Settings to change from the options --config, --set and --no-tracking, in this order."""
+    from fewpoint.io.jobs import parse_changes, read_changes
+
+    typed = parse_changes([*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])])
+    return (*(() if config is None else read_changes(config)), *typed)
+
+
+def parse_reading(axis: AxisName, channels: str | None, added: list[Path] | None, window: str | None) -> Reading:
+    """How to read the input, from the options --axis, --channels, --with and --window."""
+    from fewpoint.io.images import parse_window
+
+    return Reading(
+        axis=str(axis),
+        channels=_parse_channels(channels),
+        added=tuple(map(str, added or ())),
+        window=None if window is None else parse_window(window),
+    )
+
+
 def _parse_channels(text: str | None) -> tuple[int, ...]:
     try:
         return () if text is None else tuple(int(part) for part in text.split(","))
@@ -300,7 +329,7 @@ def _parse_channels(text: str | None) -> tuple[int, ...]:
         raise typer.BadParameter(f"--channels must be whole numbers such as 0,2, got {text}") from None
 
 
-def _parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bounds:
+def parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bounds:
     """Bounds by object from the options --max-fraction and --largest-box."""
     by_fraction, by_box = _by_object("--max-fraction", fractions), _by_object("--largest-box", boxes)
     if by_fraction.keys() & by_box.keys():
@@ -310,12 +339,12 @@ def _parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bound
     return tuple(sorted(bounds.items(), key=lambda each: each[0]))
 
 
-def _parse_words(outlined: list[str] | None, boxes: list[str] | None, sizes: list[str] | None) -> AddedWords:
+def parse_words(outlined: list[str] | None, boxes: list[str] | None, sizes: list[str] | None) -> AddedWords:
     """Words by object from the options --outlined, --box and --size."""
-    from fewpoint.io.given_words import parse_words
+    from fewpoint.io import given_words
 
     try:
-        return parse_words(outlined or (), boxes or (), sizes or ())
+        return given_words.parse_words(outlined or (), boxes or (), sizes or ())
     except InputError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -333,9 +362,9 @@ def _by_object(option: str, given: list[str] | None) -> dict[str, str]:
 
 def _parse_fraction(text: str) -> float:
     try:
-        return float(text)
+        return read_share(text)
     except ValueError:
-        raise typer.BadParameter(f"--max-fraction must be a number between 0 and 1, got {text}") from None
+        raise typer.BadParameter(f"--max-fraction must be a share of a frame, as 5% or 0.05, got {text[:40]}") from None
 
 
 def _parse_box(text: str) -> BoxOnFrame:
@@ -348,22 +377,27 @@ def _parse_box(text: str) -> BoxOnFrame:
 
 def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> None:
     """Say what came out and where it lies."""
-    summary = manifest["result"]
+    summary, report = manifest["result"], folder / "report.html"
     if as_json:
+        places = {
+            "out": str(folder),
+            "masks": [str(path) for path in masks],
+            "report": str(report) if report.exists() else None,
+        }
         costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
-        print(json.dumps({"out": str(folder), **costs, **summary}))
+        print_json("segment", {**places, **costs, **summary})
         return
     for line in _describe_objects(summary):
-        print(line)
+        say(line)
     for warning in summary["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
     if manifest["time_limit"]:
-        print(f"time limit: {manifest['time_limit']}")
-    for line in _describe_costs(manifest):
-        print(line)
+        say(f"time limit: {manifest['time_limit']}")
+    for line in (*_describe_costs(manifest), *_suggest_frames(summary)):
+        say(line)
     for path in masks:
-        print(f"masks:  {path}")
-    print(f"report: {folder / 'report.html'}")
+        say(f"masks:  {path}")
+    say(f"report: {report}")
 
 
 def _describe_objects(summary: dict) -> list[str]:
@@ -376,6 +410,20 @@ def _describe_objects(summary: dict) -> list[str]:
     if len(lines) == 1:
         return lines
     return [*(f"{number}: {line}" for number, line in enumerate(lines, start=1)), *summary["notes"]]
+
+
+def _suggest_frames(summary: dict) -> list[str]:
+    """Which frames to look at first, of each object that has any."""
+    lines = []
+    for each in summary["objects"]:
+        frames = each["look_first"]
+        whose = f" of {each['name']}" if len(summary["objects"]) > 1 else ""
+        if frames:
+            listed = ", ".join(map(str, frames[:LOOKED_AT]))
+            lines.append(
+                f"look first at frame{'s' if len(frames) > 1 else ''} {listed}{whose}, health {each['health']:.2f}"
+            )
+    return lines
 
 
 def _call(name: str) -> str:

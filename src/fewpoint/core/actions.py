@@ -24,11 +24,25 @@ class AddPoint:
 
 
 @dataclass(frozen=True)
+class AddPoints:
+    """Several clicks as one change, as from a file or a scribble: (frame, y, x) each; those that are there stay."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    places: tuple[tuple[int, int, int], ...]
+    positive: bool = True
+    kind: Literal["add_points"] = "add_points"
+
+
+@dataclass(frozen=True)
 class MovePoint:
+    """frame: None to leave it on its frame."""
+
     __pydantic_config__ = STRICT
     point: int
     y: int
     x: int
+    frame: int | None = None
     kind: Literal["move_point"] = "move_point"
 
 
@@ -41,12 +55,13 @@ class RemovePoint:
 
 @dataclass(frozen=True)
 class MarkAbsent:
-    """The object is not on this frame; absent=false removes the mark."""
+    """The object is not on this frame, or on all from it to `last`; absent=false removes the mark."""
 
     __pydantic_config__ = STRICT
     object: str
     frame: int
     absent: bool = True
+    last: int | None = None
     kind: Literal["mark_absent"] = "mark_absent"
 
 
@@ -124,6 +139,16 @@ class RecolourObject:
 
 
 @dataclass(frozen=True)
+class LockObject:
+    """Nothing more is said of a locked object, and what was drawn of it is not painted over."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    locked: bool
+    kind: Literal["lock_object"] = "lock_object"
+
+
+@dataclass(frozen=True)
 class RemoveObject:
     __pydantic_config__ = STRICT
     object: str
@@ -150,6 +175,16 @@ class Brush:
 
 
 @dataclass(frozen=True)
+class BrushFrames:
+    """The whole masks of several frames, each with its number, as one change."""
+
+    __pydantic_config__ = STRICT
+    object: str
+    frames: tuple[tuple[int, Stretches], ...]
+    kind: Literal["brush_frames"] = "brush_frames"
+
+
+@dataclass(frozen=True)
 class ClearBrush:
     __pydantic_config__ = STRICT
     object: str
@@ -171,6 +206,7 @@ class Redo:
 
 Action = (
     AddPoint
+    | AddPoints
     | MovePoint
     | RemovePoint
     | MarkAbsent
@@ -181,9 +217,11 @@ Action = (
     | AddObject
     | RenameObject
     | RecolourObject
+    | LockObject
     | RemoveObject
     | SetSettings
     | Brush
+    | BrushFrames
     | ClearBrush
     | Undo
     | Redo
@@ -209,6 +247,10 @@ def from_table(table: Any) -> Action:
     values = dict(table)
     if KINDS[kind] is Brush:
         values["runs"] = _read_stretches(values.get("runs"))
+    if KINDS[kind] is AddPoints:
+        values["places"] = _read_places(values.get("places"))
+    if KINDS[kind] is BrushFrames:
+        values["frames"] = _read_drawn(values.get("frames"))
     wrong = [name for name, value in values.items() if name not in hints or not _fits(value, hints[name])]
     if wrong:
         raise InputError(f"{kind} cannot have {wrong[0]} {str(values[wrong[0]])[:40]}; see docs/reference/http.md")
@@ -228,6 +270,26 @@ def _fits(value: Any, hint: Any) -> bool:
     if isinstance(value, bool):
         return bool in allowed
     return isinstance(value, allowed) or (isinstance(value, int) and float in allowed)
+
+
+def _read_places(places: Any) -> tuple[tuple[int, int, int], ...]:
+    try:
+        found = tuple((frame, y, x) for frame, y, x in places)
+    except (TypeError, ValueError):
+        raise InputError("the places of points must be triples of frame, y and x") from None
+    if not all(type(number) is int for place in found for number in place):
+        raise InputError("the places of points must be whole numbers")
+    return found
+
+
+def _read_drawn(frames: Any) -> tuple[tuple[int, Stretches], ...]:
+    try:
+        drawn = tuple((frame, _read_stretches(runs)) for frame, runs in frames)
+    except (TypeError, ValueError):
+        raise InputError("the frames of a brushed mask must be pairs of a number and runs") from None
+    if not all(type(frame) is int for frame, _ in drawn):
+        raise InputError("the number of a frame must be a whole number")
+    return drawn
 
 
 def _read_stretches(runs: Any) -> Stretches:

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+from fewpoint.core.given import need_real, need_whole
+from fewpoint.core.plain_text import parse_number
 from fewpoint.errors import InputError
+
+ESTIMATED = 0.5  # doubt of a bound made of many clicks, or of a box, which says only how far an object reaches
 
 
 @dataclass(frozen=True)
@@ -11,14 +15,16 @@ class AreaBound:
 
     fraction: in (0, 1); the paper's pi_max.
     origin: one sentence for the user, such as "given" or how it was estimated.
-    trusted: whether a person said how large the object may be; a box says only how far it reaches.
+    doubt: standard deviation of the logarithm of a size guessed from it; 0 if a person gave it.
     """
 
     fraction: float
     origin: str = "given"
-    trusted: bool = True
+    doubt: float = 0.0
 
     def __post_init__(self) -> None:
+        need_real(self.doubt, "the doubt of a bound")
+        need_real(self.fraction, "the largest share of a frame that the object covers")
         if not 0 < self.fraction < 1:
             raise InputError(
                 f"the largest share of a frame that the object covers must lie between 0 and 1, got {self.fraction:g}; "
@@ -34,7 +40,10 @@ class AreaBound:
         >>> AreaBound.from_box((0, 0, 5, 10), (10, 20)).fraction
         0.25
         """
-        y0, x0, y1, x1 = box
+        try:
+            y0, x0, y1, x1 = (need_whole(value, "a side of the box") for value in box)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"a box must be four whole numbers y0, x0, y1, x1, got {box!r}") from error
         height, width = size
         if not (0 <= y0 < y1 <= height and 0 <= x0 < x1 <= width):
             raise InputError(
@@ -43,4 +52,16 @@ class AreaBound:
             )
         if (y1 - y0) * (x1 - x0) == height * width:
             raise InputError("the box covers the whole frame; draw it close round the object")
-        return cls((y1 - y0) * (x1 - x0) / (height * width), "box round the object where it is largest", False)
+        return cls((y1 - y0) * (x1 - x0) / (height * width), "box round the object where it is largest", ESTIMATED)
+
+
+def read_share(text: str) -> float:
+    """A share of a frame as people write it; raises ValueError for what is none.
+
+    >>> read_share("5%"), read_share("0.05")
+    (0.05, 0.05)
+    """
+    number, percent, rest = text.strip().partition("%")
+    if rest.strip():
+        raise ValueError(f"{text} is no share")
+    return parse_number(number) / 100 if percent else parse_number(number)

@@ -9,6 +9,7 @@ import numpy as np
 from fewpoint.errors import InputError
 
 PLANES = ("sagittal", "coronal", "axial")  # planes across the patient's x (right), y (anterior), z (superior)
+SIDES = (("R", "L"), ("A", "P"), ("S", "I"))  # where the patient's x, y and z go to, and where they come from
 AXIS_CHOICES = ("auto", "0", "1", "2", *PLANES)
 CLEARLY_COARSER = 1.01
 LEAST_DETERMINANT = 1e-6
@@ -91,6 +92,19 @@ class Geometry:
         """Distance between neighbouring pixels of a frame along y and along x."""
         return self.spacing_mm[self.axes[1]], self.spacing_mm[self.axes[2]]
 
+    @property
+    def directions(self) -> tuple[str, str, str]:
+        """The side of the patient that frames, rows and columns go to: R or L, A or P, S or I, each pair once.
+
+        >>> Geometry.from_affine(np.diag([-1.0, 1.0, 5.0, 1.0]), (8, 8, 8)).directions
+        ('S', 'A', 'L')
+        """
+        stored = {}
+        for world, axis in enumerate(self._axes_across):
+            stored[axis] = SIDES[world][0] if self.direction[world, axis] > 0 else SIDES[world][1]
+        frames, rows, columns = (stored[axis] for axis in self.axes)
+        return frames, rows, columns
+
     def cut(self, choice: str) -> "Geometry":
         """The same volume cut into frames along an axis, one of AXIS_CHOICES.
 
@@ -141,7 +155,11 @@ class Geometry:
         return widest if self.spacing_mm[widest] > CLEARLY_COARSER * max(others) else 2
 
     def _axis_across(self, plane: str) -> int:
-        """The stored axis closest to the normal of a plane, with each stored axis assigned to one plane."""
+        """The stored axis closest to the normal of a plane."""
+        return self._axes_across[PLANES.index(plane)]
+
+    @cached_property
+    def _axes_across(self) -> tuple[int, ...]:
+        """The stored axes closest to the patient's x, y and z, each taken once."""
         closeness = np.abs(self.direction)
-        best = max(permutations(range(3)), key=lambda order: sum(closeness[world, order[world]] for world in range(3)))
-        return best[PLANES.index(plane)]
+        return max(permutations(range(3)), key=lambda order: sum(closeness[world, order[world]] for world in range(3)))

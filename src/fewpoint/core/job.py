@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from fewpoint.core.bound import AreaBound
+from fewpoint.core.given import need
 from fewpoint.core.points import PointSet
 from fewpoint.core.saying import EVERY as EVERY
 from fewpoint.core.saying import SaidWords
@@ -164,6 +165,30 @@ class OutputChoice:
         return cls(formats, probabilities, FILM in names)
 
 
+TEXT, TEXT_OR_NONE = ((str,), "text"), ((str, type(None)), "text or None")
+PAIRS = ((tuple,), "a tuple of pairs")
+# What the fields of a job must be, for callers whose types nobody checks.
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "input": TEXT,
+    "points": ((str, PlainPoints), "text or PlainPoints"),
+    "reading": ((Reading,), "a Reading"),
+    "bounds": PAIRS,
+    "method": TEXT_OR_NONE,
+    "preset": TEXT_OR_NONE,
+    "changes": PAIRS,
+    "seed": ((int, type(None)), "a whole number or None"),
+    "device": TEXT,
+    "outputs": ((OutputChoice,), "an OutputChoice"),
+    "time_limit_s": ((int, float, type(None)), "a number or None"),
+    "refine": TEXT_OR_NONE,
+    "warm_start": TEXT_OR_NONE,
+    "name": TEXT,
+    "words": ((tuple, type(None)), "a tuple of pairs or None"),
+    "added_words": PAIRS,
+    "witness": TEXT_OR_NONE,
+}
+
+
 @dataclass(frozen=True)
 class Job:
     """One run: what is segmented, from which points, how, and what is written.
@@ -175,7 +200,7 @@ class Job:
     the project or the run to be refined was told. added_words: what is said on top of it.
     method: None for fewpoint's own. preset: of fewpoint's own method. changes: to the settings of either.
     refine: folder of the finished run that this one refines. warm_start: a run or model.npz whose networks it
-    starts from. name: of the run, for people.
+    starts from. name: of the run, for people. witness: an installed pretrained model that has a say in the masks.
     """
 
     input: str = ""
@@ -194,8 +219,11 @@ class Job:
     name: str = ""
     words: SaidWords | None = None
     added_words: AddedWords = ()
+    witness: str | None = None
 
     def __post_init__(self) -> None:
+        for name, (kinds, words) in KINDS.items():
+            need(getattr(self, name), kinds, f"a job's {name}", words)
         if self.seed is not None and self.seed < 0:
             raise InputError(f"a job's seed must be 0 or above, got {self.seed}")
         if self.device not in DEVICES:
@@ -215,6 +243,8 @@ class Job:
             raise InputError(
                 "a job with a method other than fewpoint's own must have neither refine, warm_start nor time_limit_s"
             )
+        if self.witness is not None and self.time_limit_s:
+            raise InputError("a job can have a witness or a time_limit_s, not both: a limit knows nothing of a witness")
         if self.refine and (self.warm_start or self.time_limit_s):
             raise InputError("a job that refines a run has a short schedule: leave out warm_start and time_limit_s")
 
@@ -438,6 +468,7 @@ READERS: dict[str, Reader] = {
     "name": _read_text,
     "words": _optional(_by_name("words", _read_words)),
     "added_words": _by_name("words", _read_given),
+    "witness": _optional(_read_text),
 }
 
 

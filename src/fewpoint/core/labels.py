@@ -16,11 +16,46 @@ GOLDEN_TURN = 0.618  # of the wheel, after which colours hardly ever come near e
 
 
 @dataclass(frozen=True)
+class Code:
+    """A concept of a coding scheme, such as SCT (SNOMED CT) 10200004, meaning "Liver".
+
+    category: what kind of thing it is, itself a code; None for an anatomical structure.
+    """
+
+    scheme: str
+    value: str
+    meaning: str
+    category: "Code | None" = None
+
+    def __post_init__(self) -> None:
+        parts = {"scheme": self.scheme, "value": self.value, "meaning": self.meaning}
+        for name, text in parts.items():
+            longest = 64 if name == "meaning" else 16
+            if not (isinstance(text, str) and 0 < len(text.strip()) <= longest):
+                raise InputError(f"the {name} of a code must be text of 1 to {longest} letters, got {text!r}")
+
+    @classmethod
+    def parse(cls, text: str) -> "Code":
+        """From SCHEME:VALUE:MEANING, or the same of its category, a slash, and its own.
+
+        >>> Code.parse("SCT:49755003:Morphologically abnormal structure/SCT:108369006:Neoplasm").category.value
+        '49755003'
+        """
+        category, slash, own = text.rpartition("/")
+        parts = [part.strip() for part in own.split(":")]
+        if len(parts) != 3:
+            raise InputError(f"a code must be SCHEME:VALUE:MEANING, as SCT:10200004:Liver, got {text[:60]}")
+        scheme, value, meaning = parts
+        return cls(scheme, value, meaning, cls.parse(category) if slash else None)
+
+
+@dataclass(frozen=True)
 class ObjectLabel:
-    """An object's name, and its colour as red, green and blue 0 … 255."""
+    """An object's name, its colour as red, green and blue 0 … 255, and its code in DICOM, None to find one by name."""
 
     name: str
     colour: tuple[int, int, int] = COLOURS[0]
+    code: Code | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +87,8 @@ class LabelMap:
 def label_objects(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
     """Each name with its own colour, in order.
 
-    >>> label_objects(("liver", "spleen"))[1]
-    ObjectLabel(name='spleen', colour=(255, 140, 0))
+    >>> label_objects(("liver", "spleen"))[1].colour
+    (255, 140, 0)
     """
     if len(names) > MOST_OBJECTS:
         raise InputError(f"at most {MOST_OBJECTS} objects fit into one run, got {len(names)}; use several runs")

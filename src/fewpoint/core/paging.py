@@ -4,7 +4,9 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from math import prod
+from typing import BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -13,6 +15,41 @@ from fewpoint.errors import OutputError
 
 LARGE_BYTES = 2**27
 KEPT_BYTES = 2**25  # how much of a file a walk over its frames keeps in memory
+
+
+_prepared: list[BinaryIO] | None = None
+_mapped: list[tuple[object, int]] = []
+
+
+def prepare_stores(count: int) -> None:
+    """Open so many unnamed files now, for a process that can open none later, and remember what lies in them."""
+    global _prepared  # noqa: PLW0603 - such a process does one thing and ends
+    _prepared = []
+    with suppress(OSError):  # without a place for any there are none
+        _prepared += [tempfile.TemporaryFile() for _ in range(count)]  # noqa: SIM115
+
+
+def open_store() -> BinaryIO:
+    """A file without a name, which the system removes; in the folder that the variable TMPDIR can set."""
+    return _prepared.pop() if _prepared else tempfile.TemporaryFile()
+
+
+def map_store(file: BinaryIO, shape: tuple[int, ...], dtype: DTypeLike, mode: Literal["r", "w+"]) -> np.ndarray:
+    """What a file without a name holds, as an array; the file may be closed afterwards."""
+    array = np.memmap(file, dtype, mode, shape=shape)
+    if _prepared is not None:
+        _mapped.append((array.base, os.dup(file.fileno())))
+    return array
+
+
+def find_store(array: np.ndarray) -> int | None:
+    """A descriptor of the prepared file that holds an array, all of it and nothing else; None if there is none."""
+    base = _base_of(array)
+    while isinstance(base, np.ndarray):
+        base = _base_of(base)
+    number = next((number for own, number in _mapped if own is base), None)
+    is_all = array.flags.c_contiguous and isinstance(base, mmap.mmap) and len(base) == array.nbytes
+    return os.dup(number) if number is not None and is_all else None
 
 
 def make_frames(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
@@ -24,10 +61,10 @@ def make_frames(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     if size < LARGE_BYTES:
         return np.zeros(shape, dtype)
     try:
-        with tempfile.TemporaryFile() as file:
+        with open_store() as file:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)  # a disk that fills up later would kill the process
-            return np.memmap(file, dtype, "w+", shape=shape)
+            return map_store(file, shape, dtype, "w+")
     except OSError as error:
         raise OutputError(
             f"{size / 2**30:.1f} GiB must fit into {tempfile.gettempdir()}: {error.strerror}; "

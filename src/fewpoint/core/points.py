@@ -1,10 +1,16 @@
 """The clicks of a person, on one object or on several."""
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from fewpoint.core.given import fault, need, need_number, need_whole
 from fewpoint.errors import InputError
+
+Rows = Sequence[Sequence[float]] | np.ndarray  # of frame, y, x
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +36,15 @@ class PointSet:
     negative_objects: tuple[str, ...] = ()
     absent_of: tuple[tuple[int, str], ...] = ()
 
+    def __repr__(self) -> str:
+        names = f" on {', '.join(self.object_names)}" if any(self.objects) else ""
+        others = {"negatives": len(self.negatives), "absent frames": len(self.absent) + len(self.absent_of)}
+        more = "".join(f", {count} {what}" for what, count in others.items() if count)
+        return f"<PointSet: {len(self)} points{names} on {len(np.unique(self.frames))} frames{more}>"
+
     def __post_init__(self) -> None:
+        for rows in (self.coordinates, self.negatives):
+            need(rows, np.ndarray, "points", "an array; use PointSet.from_rows for lists")
         for rows, names in ((self.coordinates, self.objects), (self.negatives, self.negative_objects)):
             if rows.ndim != 2 or rows.shape[1] != 3:
                 raise InputError(f"points must be rows of frame, y, x, got shape {rows.shape}")
@@ -66,17 +80,30 @@ class PointSet:
     @classmethod
     def from_rows(
         cls,
-        rows: list[tuple[int, int, int]],
-        absent: list[int] | tuple[int, ...] = (),
-        objects: list[str] | tuple[str, ...] = (),
-        negatives: list[tuple[int, int, int]] | tuple[tuple[int, int, int], ...] = (),
-        negative_objects: list[str] | tuple[str, ...] = (),
-        absent_of: list[tuple[int, str]] | tuple[tuple[int, str], ...] = (),
+        rows: Rows,
+        absent: Iterable[int] = (),
+        objects: Sequence[str] = (),
+        negatives: Rows = (),
+        negative_objects: Sequence[str] = (),
+        absent_of: Iterable[tuple[int, str]] = (),
     ) -> "PointSet":
-        """Sort the rows with their objects, and check that none occurs twice.
+        """Points from rows of frame, y and x, sorted with their objects; none may occur twice.
 
-        If there is only one object, its marks in absent_of become marks in absent.
+        rows, negatives: sequences of three numbers each, or an (P, 3) array. Fractions of a pixel are rounded to the
+        nearest, halves upwards, as those of points files are; a frame must be whole.
+        absent, absent_of: frames, and frames with the object that is not on them. If there is only one object, its
+        marks in absent_of become marks in absent. objects, negative_objects: a name for each row, or none.
+
+        >>> PointSet.from_rows([(2, 9.5, 3.2), (0, 3, 4)]).coordinates.tolist()
+        [[0, 3, 4], [2, 10, 3]]
         """
+        rows, negatives = _read_rows(rows, "points"), _read_rows(negatives, "negatives")
+        objects, negative_objects = _read_names(objects), _read_names(negative_objects)
+        absent = [need_whole(frame, "an absent frame") for frame in _read_all(absent, "absent", "frames")]
+        absent_of = [
+            (need_whole(frame, "an absent frame"), need(name, str, "an object", "a name"))
+            for frame, name in _read_pairs(absent_of)
+        ]
         coordinates, names = _sort_rows(rows, objects)
         _refuse_twice(coordinates.tolist())
         others, other_names = _sort_rows(negatives, negative_objects)
@@ -109,6 +136,30 @@ class PointSet:
         negatives = np.unique(np.concatenate([self.negatives[refused], self.coordinates[~own]]), axis=0)
         absent = {*self.absent, *(frame for frame, absentee in self.absent_of if absentee == name)}
         return PointSet(self.coordinates[own], tuple(sorted(absent)), negatives=negatives)
+
+    def between(self, first: int, end: int) -> "PointSet | None":
+        """The marks on frames first to end, exclusive, counted from the first of them; None without a point there.
+
+        >>> part = PointSet.from_rows([(0, 1, 1), (4, 5, 5)], absent=[3, 9]).between(3, 6)
+        >>> part and (part.coordinates.tolist(), part.absent)
+        ([[1, 5, 5]], (0,))
+        """
+        own, refused = (
+            [index for index, frame in enumerate(rows[:, 0].tolist()) if first <= frame < end]
+            for rows in (self.coordinates, self.negatives)
+        )
+        if not own:
+            return None
+        names = tuple(self.objects[index] for index in own) if self.objects else ()
+        known = [index for index in refused if self._refused_objects()[index] in ("", *names)]
+        return PointSet(
+            self.coordinates[own] - (first, 0, 0),
+            tuple(frame - first for frame in self.absent if first <= frame < end),
+            names,
+            self.negatives[known] - (first, 0, 0),
+            tuple(self.negative_objects[index] for index in known) if self.negative_objects else (),
+            tuple((frame - first, name) for frame, name in self.absent_of if first <= frame < end and name in names),
+        )
 
     def split(self) -> "tuple[PointSet, ...]":
         """The marks of each object, without their names, in the order of these."""
@@ -180,16 +231,73 @@ class PointSet:
             raise InputError(
                 f"point on frame {frame}, but the sequence has frames 0 to {n_frames - 1}; frames count from zero"
             )
+        swapped = rows[:, [0, 2, 1]]
+        hint = "; all would lie inside with x and y the other way round" if (swapped < limits).all() else ""
         raise InputError(
             f"point y {y}, x {x} on frame {frame} lies outside the {size[0]} x {size[1]} frame (height x width); "
-            "columns are frame, y, x in pixels from zero"
+            f"columns are frame, y, x in pixels from zero{hint}"
         )
 
 
-def _sort_rows(
-    rows: list[tuple[int, int, int]] | tuple[tuple[int, int, int], ...], objects: list[str] | tuple[str, ...]
-) -> tuple[np.ndarray, tuple[str, ...]]:
+def look_like_shares(places: list[float]) -> bool:
+    """Whether coordinates all lie in the first pixel and are no whole numbers, as shares of a frame do.
+
+    >>> look_like_shares([0.4, 0.5, 1.0]), look_like_shares([0, 1]), look_like_shares([0.5, 3.0])
+    (True, False, False)
+    """
+    return all(0 <= place <= 1 for place in places) and any(place != int(place) for place in places)
+
+
+def round_half_up(number: float) -> int:
+    """Round to the nearest whole number, halves upwards; exact, unlike floor(number + 0.5).
+
+    >>> [round_half_up(number) for number in (0.5, 1.5, 2.49, -0.5)]
+    [1, 2, 2, 0]
+    """
+    whole = math.floor(number)
+    return whole + (number - whole >= 0.5)
+
+
+def _read_rows(rows: Any, what: str) -> list[tuple[int, int, int]]:
+    """Rows as whole pixels; InputError for anything but three numbers each."""
+    words = "rows of three numbers: frame, y, x"
+    read, places = [], []
+    for row in _read_all(rows, what, words):
+        values = list(_read_all(row, what, words))
+        if len(values) != 3:
+            raise InputError(f"{what} must be {words}, got a row of {len(values)}")
+        frame, *place = values
+        y, x = (need_number(value, axis) for value, axis in zip(place, "yx", strict=True))
+        read.append((need_whole(frame, "frame"), round_half_up(y), round_half_up(x)))
+        places += [y, x]
+    if look_like_shares(places):
+        raise InputError(f"{what} must be in pixels, but all lie between 0 and 1 as shares of a frame do; scale them")
+    return read
+
+
+def _read_names(names: Any) -> tuple[str, ...]:
+    return tuple(need(name, str, "an object", "a name") for name in _read_all(names, "objects", "a list of names"))
+
+
+def _read_pairs(marks: Any) -> list[tuple[Any, Any]]:
+    words = "pairs of a frame and a name"
+    pairs = [tuple(_read_all(mark, "absent_of", words)) for mark in _read_all(marks, "absent_of", words)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise InputError(f"absent_of must be {words}, got others")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+def _read_all(values: Any, what: str, words: str) -> Iterable[Any]:
+    """The values one after another; InputError for text and for what cannot be gone through."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise fault(values, what, words)
+    return values
+
+
+def _sort_rows(rows: list[tuple[int, int, int]], objects: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
     """(P, 3) rows in order, and their objects in that order."""
+    if objects and len(objects) != len(rows):
+        raise InputError(f"each point needs one object: {len(rows)} points, {len(objects)} names")
     order = sorted(range(len(rows)), key=lambda index: rows[index])
     coordinates = np.array([rows[index] for index in order], dtype=np.int64).reshape(-1, 3)
     return coordinates, tuple(objects[index] for index in order) if objects else ()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core.given import need
 from fewpoint.core.paging import walk
 from fewpoint.errors import InputError
 
@@ -17,7 +18,12 @@ class ProbabilityMaps:
 
     values: np.ndarray
 
+    def __repr__(self) -> str:
+        frames, height, width = self.values.shape
+        return f"<ProbabilityMaps: {frames} frames of {height} x {width}, {self.values.dtype}>"
+
     def __post_init__(self) -> None:
+        need(self.values, np.ndarray, "probabilities", "an array (T, H, W)")
         if self.values.ndim != 3 or self.values.dtype.type not in (np.float16, np.float32):
             raise InputError(
                 f"probabilities must be (T, H, W) float16 or float32, got {self.values.dtype} {self.values.shape}"

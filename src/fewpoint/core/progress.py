@@ -1,5 +1,6 @@
 """The events that long work reports to its listener."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -122,3 +123,20 @@ Listener = Callable[[Event], None]
 
 def ignore(event: Event) -> None:
     """A listener that does nothing."""
+
+
+def logging_events(listener: Listener, logger: logging.Logger) -> Listener:
+    """A listener that passes events on and logs stages and messages; warnings are told by whoever listens."""
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StageStarted):
+            logger.info("%s begins", event.stage)
+        elif isinstance(event, StageFinished):
+            logger.info("%s %s", event.stage, "found finished" if event.reused else f"took {event.seconds:.1f} s")
+        elif isinstance(event, EpochFinished):
+            logger.debug("%s, epoch %d of at most %d", event.record.phase, event.epochs_done, event.total)
+        elif isinstance(event, Message):
+            logger.info("%s", event.text)
+        listener(event)
+
+    return listen

@@ -17,6 +17,7 @@ PALETTE = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#c
 FIRST_OBJECT = "object"
 LONGEST_NAME = 80
 MOST_OBJECTS = 100
+MOST_POINTS_AT_ONCE = 1_000_000
 LARGEST_SEED = 2**31 - 1
 PRESET_NAMES = ("auto", "accurate", "fast", "paper")
 
@@ -39,6 +40,7 @@ class NamedObject:
     id: stays the same when it is renamed. absent: frames marked as not showing it.
     boxes: at most one per frame, in their order. brushed: frames whose mask was drawn or accepted, as run lengths.
     size, sizes: how many times larger its masks should be than what is found, on all frames and on single ones.
+    locked: nothing more is said of it, and what was drawn of it is not painted over.
     """
 
     id: int
@@ -50,6 +52,7 @@ class NamedObject:
     brushed: dict[int, Stretches] = field(default_factory=dict)
     size: float = 1.0
     sizes: dict[int, float] = field(default_factory=dict)
+    locked: bool = False
 
     @property
     def positives(self) -> tuple[Click, ...]:
@@ -171,7 +174,6 @@ class Project:
             raise InputError(f"y {y}, x {x} lies outside the {height} x {width} frame (height x width)")
 
 
-@singledispatch
 def apply_action(action: object, project: Project, number: int) -> Project:
     """The project after an action; number: the action's place in the whole log, which becomes the id of a new point.
 
@@ -179,10 +181,28 @@ def apply_action(action: object, project: Project, number: int) -> Project:
     >>> project.objects[0].points
     (Click(id=1, frame=0, y=2, x=3, positive=True),)
     """
+    for name in _find_changed(action, project):
+        if project.find(name).locked:
+            raise InputError(f"{name} is locked; unlock it first")
+    return _apply(action, project, number)
+
+
+def _find_changed(action: object, project: Project) -> tuple[str, ...]:
+    """The objects about which an action says something."""
+    if isinstance(action, actions.LockObject | actions.RecolourObject | actions.RenameObject):
+        return ()
+    if isinstance(action, actions.MovePoint | actions.RemovePoint):
+        return (_find_point(project, action.point)[0].name,)
+    name = getattr(action, "object", None)
+    return (name,) if isinstance(name, str) else ()
+
+
+@singledispatch
+def _apply(action: object, project: Project, number: int) -> Project:
     raise InputError(f"{type(action).__name__} does not change a project by itself")
 
 
-@apply_action.register
+@_apply.register
 def _add_point(action: actions.AddPoint, project: Project, number: int) -> Project:
     project.check_place(action.frame, action.y, action.x)
     target = project.find(action.object)
@@ -193,37 +213,57 @@ def _add_point(action: actions.AddPoint, project: Project, number: int) -> Proje
     return project.replaced(replace(target, points=(*target.points, click), absent=absent))
 
 
-@apply_action.register
+@_apply.register
+def _add_points(action: actions.AddPoints, project: Project, number: int) -> Project:
+    if not action.places:
+        raise InputError("at least one point must be given, got none")
+    target = project.find(action.object)
+    taken = {(click.frame, click.y, click.x) for click in target.points}
+    new = [place for place in dict.fromkeys(action.places) if place not in taken]
+    for place in new:
+        project.check_place(*place)
+    first = number * MOST_POINTS_AT_ONCE  # so that their numbers meet those of no other click
+    clicks = tuple(Click(first + index, *place, action.positive) for index, place in enumerate(new))
+    shown = {place[0] for place in new if action.positive}
+    absent = tuple(frame for frame in target.absent if frame not in shown)
+    return project.replaced(replace(target, points=(*target.points, *clicks), absent=absent))
+
+
+@_apply.register
 def _move_point(action: actions.MovePoint, project: Project, number: int) -> Project:
     target, click = _find_point(project, action.point)
-    project.check_place(click.frame, action.y, action.x)
-    if (click.y, click.x) != (action.y, action.x):
-        _refuse_second(target, click.frame, action.y, action.x)
-    moved = replace(click, y=action.y, x=action.x)
+    frame = click.frame if action.frame is None else action.frame
+    project.check_place(frame, action.y, action.x)
+    if (click.frame, click.y, click.x) != (frame, action.y, action.x):
+        _refuse_second(target, frame, action.y, action.x)
+    moved = replace(click, frame=frame, y=action.y, x=action.x)
     return project.replaced(replace(target, points=tuple(moved if each is click else each for each in target.points)))
 
 
-@apply_action.register
+@_apply.register
 def _remove_point(action: actions.RemovePoint, project: Project, number: int) -> Project:
     target, click = _find_point(project, action.point)
     return project.replaced(replace(target, points=tuple(each for each in target.points if each is not click)))
 
 
-@apply_action.register
+@_apply.register
 def _mark_absent(action: actions.MarkAbsent, project: Project, number: int) -> Project:
+    last = action.frame if action.last is None else action.last
     project.check_place(action.frame)
+    project.check_place(last)
+    frames = set(range(min(action.frame, last), max(action.frame, last) + 1))
     target = project.find(action.object)
-    absent = set(target.absent) - {action.frame}
+    absent = set(target.absent) - frames
     if not action.absent:
         return project.replaced(replace(target, absent=tuple(sorted(absent))))
     # What was clicked and drawn there before no longer holds; an undo brings it back.
-    points = tuple(each for each in target.points if not (each.positive and each.frame == action.frame))
-    brushed = {frame: runs for frame, runs in target.brushed.items() if frame != action.frame or not runs}
-    marked = tuple(sorted(absent | {action.frame}))
+    points = tuple(each for each in target.points if not (each.positive and each.frame in frames))
+    brushed = {frame: runs for frame, runs in target.brushed.items() if frame not in frames or not runs}
+    marked = tuple(sorted(absent | frames))
     return project.replaced(replace(target, points=points, absent=marked, brushed=brushed))
 
 
-@apply_action.register
+@_apply.register
 def _set_box(action: actions.SetBox, project: Project, number: int) -> Project:
     project.check_place(action.frame)
     box = Box(action.frame, action.top, action.left, action.bottom, action.right)
@@ -234,14 +274,14 @@ def _set_box(action: actions.SetBox, project: Project, number: int) -> Project:
     return project.replaced(replace(target, boxes=boxes))
 
 
-@apply_action.register
+@_apply.register
 def _clear_box(action: actions.ClearBox, project: Project, number: int) -> Project:
     target = project.find(action.object)
     kept = tuple(box for box in target.boxes if action.frame not in (None, box.frame))
     return project.replaced(replace(target, boxes=kept))
 
 
-@apply_action.register
+@_apply.register
 def _set_size(action: actions.SetSize, project: Project, number: int) -> Project:
     target, size = project.find(action.object), 1.0 if action.size is None else float(action.size)
     Words(size=size)
@@ -253,14 +293,14 @@ def _set_size(action: actions.SetSize, project: Project, number: int) -> Project
     return project.replaced(replace(target, sizes=dict(sorted(sizes.items()))))
 
 
-@apply_action.register
+@_apply.register
 def _set_fraction(action: actions.SetFraction, project: Project, number: int) -> Project:
     if action.fraction is not None:
         AreaBound(action.fraction)
     return replace(project, fraction=action.fraction)
 
 
-@apply_action.register
+@_apply.register
 def _add_object(action: actions.AddObject, project: Project, number: int) -> Project:
     if len(project.objects) >= MOST_OBJECTS:
         raise InputError(f"a project can hold {MOST_OBJECTS} objects; remove one first")
@@ -269,19 +309,19 @@ def _add_object(action: actions.AddObject, project: Project, number: int) -> Pro
     return replace(project, objects=(*project.objects, added))
 
 
-@apply_action.register
+@_apply.register
 def _rename_object(action: actions.RenameObject, project: Project, number: int) -> Project:
     target = project.find(action.object)
     name = target.name if action.name == target.name else _check_name(action.name, project)
     return project.replaced(replace(target, name=name), target.name)
 
 
-@apply_action.register
+@_apply.register
 def _recolour_object(action: actions.RecolourObject, project: Project, number: int) -> Project:
     return project.replaced(replace(project.find(action.object), colour=_check_colour(action.colour)))
 
 
-@apply_action.register
+@_apply.register
 def _remove_object(action: actions.RemoveObject, project: Project, number: int) -> Project:
     target = project.find(action.object)
     if len(project.objects) == 1:
@@ -289,7 +329,7 @@ def _remove_object(action: actions.RemoveObject, project: Project, number: int) 
     return replace(project, objects=tuple(each for each in project.objects if each is not target))
 
 
-@apply_action.register
+@_apply.register
 def _set_settings(action: actions.SetSettings, project: Project, number: int) -> Project:
     if action.preset not in PRESET_NAMES:
         raise InputError(f"the preset must be one of {', '.join(PRESET_NAMES)}, got {action.preset[:40]}")
@@ -298,17 +338,29 @@ def _set_settings(action: actions.SetSettings, project: Project, number: int) ->
     return replace(project, preset=action.preset, seed=action.seed)
 
 
-@apply_action.register
+@_apply.register
 def _brush(action: actions.Brush, project: Project, number: int) -> Project:
     project.check_place(action.frame)
     check_stretches(action.runs, project.size)
     for other in project.objects:
-        if other.name != action.object:
+        if other.name != action.object and other.locked:
+            action = replace(action, runs=_spare(other, action, project.size))
+    for other in project.objects:
+        if other.name != action.object and not other.locked:
             project = project.replaced(_give_way(other, action, project.size))
     target = project.find(action.object)
     # A mask that shows the object takes back the mark that it is absent from that frame.
     absent = tuple(frame for frame in target.absent if not (action.runs and frame == action.frame))
     return project.replaced(replace(target, brushed={**target.brushed, action.frame: action.runs}, absent=absent))
+
+
+@_apply.register
+def _brush_frames(action: actions.BrushFrames, project: Project, number: int) -> Project:
+    if not action.frames:
+        raise InputError("a change by hand must be of one frame at least, got none")
+    for frame, runs in action.frames:
+        project = _brush(actions.Brush(action.object, frame, runs), project, number)
+    return project
 
 
 def _give_way(other: NamedObject, action: actions.Brush, size: tuple[int, int]) -> NamedObject:
@@ -320,7 +372,18 @@ def _give_way(other: NamedObject, action: actions.Brush, size: tuple[int, int]) 
     return replace(other, brushed={**other.brushed, action.frame: encode_mask(left)})
 
 
-@apply_action.register
+def _spare(locked: NamedObject, action: actions.Brush, size: tuple[int, int]) -> Stretches:
+    """What is drawn without the pixels of a locked object."""
+    runs = locked.brushed.get(action.frame, ())
+    return encode_mask(decode_mask(action.runs, size) & ~decode_mask(runs, size)) if runs else action.runs
+
+
+@_apply.register
+def _lock_object(action: actions.LockObject, project: Project, number: int) -> Project:
+    return project.replaced(replace(project.find(action.object), locked=action.locked))
+
+
+@_apply.register
 def _clear_brush(action: actions.ClearBrush, project: Project, number: int) -> Project:
     target = project.find(action.object)
     kept = {frame: runs for frame, runs in target.brushed.items() if frame != action.frame}

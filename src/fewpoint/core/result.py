@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core.bound import AreaBound
+from fewpoint.core.given import need
 from fewpoint.core.history import PriorEstimate, PriorHistory
 from fewpoint.core.labels import LabelMap, ObjectLabel
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.probabilities import ProbabilityMaps
+from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
@@ -32,7 +34,13 @@ class ObjectResult:
     bound: AreaBound
     label: ObjectLabel = UNNAMED
 
+    def __repr__(self) -> str:
+        frames, height, width = self.masks.shape
+        shown = int((self.areas > 0).sum())
+        return f"<ObjectResult: {self.name} on {shown} of {frames} frames of {height} x {width}>"
+
     def __post_init__(self) -> None:
+        need(self.masks, np.ndarray, "masks", "a bool array (T, H, W)")
         if self.masks.dtype != bool or self.masks.shape != self.probabilities.values.shape:
             raise InputError(
                 f"masks must be bool with the probabilities' shape {self.probabilities.values.shape}, "
@@ -64,14 +72,34 @@ class Result:
     names: one name per frame, the input's.
     source: the file the frames were read from, in whose format and geometry the masks are saved; None if there is none.
     notes: what a user should know about how objects share the frames, one sentence each.
+    sequence: the frames themselves, for pictures of the result; None if they are not at hand.
 
-    The properties masks, probabilities, priors, history, bound, areas and shares are those of the only object.
+    A notebook shows it as a picture. The properties masks, probabilities, priors, history, bound, areas and shares are
+    those of the only object.
     """
 
     objects: tuple[ObjectResult, ...]
     names: tuple[str, ...]
     source: Source | None = None
     notes: tuple[str, ...] = ()
+    sequence: ImageSequence | None = None
+
+    def __repr__(self) -> str:
+        frames, height, width = self.objects[0].masks.shape
+        shown = (f"{each.name} on {int((each.areas > 0).sum())}" for each in self.objects)
+        return f"<Result: {', '.join(shown)} of {frames} frames of {height} x {width}>"
+
+    def _repr_png_(self) -> bytes:
+        """A few frames with the outline of each object, for notebooks."""
+        from fewpoint.report.glance import draw_glance, encode_png  # points up, as save does
+
+        return encode_png(draw_glance(self))
+
+    def _repr_html_(self) -> str:
+        """The same with what was found in words."""
+        from fewpoint.report.glance import render_glance
+
+        return render_glance(self)
 
     def __post_init__(self) -> None:
         if not self.objects:
@@ -118,30 +146,37 @@ class Result:
 
     @property
     def masks(self) -> np.ndarray:
+        """(T, H, W) bool masks of the only object."""
         return self.only.masks
 
     @property
     def probabilities(self) -> ProbabilityMaps:
+        """How sure the only object is at each pixel."""
         return self.only.probabilities
 
     @property
     def priors(self) -> PriorEstimate:
+        """Share of each frame that the only object is expected to cover."""
         return self.only.priors
 
     @property
     def history(self) -> PriorHistory:
+        """The course of training; empty for a result that was read from a folder."""
         return self.only.history
 
     @property
     def bound(self) -> AreaBound:
+        """The largest share of a frame that the only object was taken to cover."""
         return self.only.bound
 
     @property
     def areas(self) -> np.ndarray:
+        """(T,) int64 pixels of each mask of the only object."""
         return self.only.areas
 
     @property
     def shares(self) -> np.ndarray:
+        """(T,) float64 share of each frame that is in the mask of the only object."""
         return self.only.shares
 
     @property

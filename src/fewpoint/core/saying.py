@@ -82,7 +82,7 @@ def add_words(
     """Words with newer ones, which win frame by frame; a size of 1 takes back an older one.
 
     >>> add_words(Words(size=2.0, sizes={3: 0.5}), size=1.0, sizes={4: 0.8})
-    Words(outlined={}, boxes=(), size=1.0, sizes={3: 0.5, 4: 0.8})
+    <Words: sizes {3: 0.5, 4: 0.8}>
     """
     masks = {**words.outlined, **(outlined or {})}
     by_frame = {box.frame: box for box in (*words.boxes, *boxes)}

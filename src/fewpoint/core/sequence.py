@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fewpoint.core.geometry import Geometry
+from fewpoint.core.given import need
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
@@ -30,7 +31,13 @@ class ImageSequence:
     source: Source | None = None
     window: tuple[float, float] | None = None
 
+    def __repr__(self) -> str:
+        frames, height, width, channels = self.shape
+        where = "" if self.source is None else f" from {self.source.path}"
+        return f"<ImageSequence: {frames} frames of {height} x {width}, {channels} x {self.frames.dtype}{where}>"
+
     def __post_init__(self) -> None:
+        need(self.frames, np.ndarray, "frames", "an array (T, H, W, C)")
         if self.frames.ndim != 4 or 0 in self.frames.shape:
             raise InputError(
                 f"frames must be a non-empty (T, H, W, C) array, got shape {self.frames.shape}; "
@@ -49,8 +56,14 @@ class ImageSequence:
 
     @classmethod
     def from_array(cls, frames: np.ndarray) -> "ImageSequence":
-        """Wrap a (T, H, W) or (T, H, W, C) array; names are 0000, 0001, …"""
-        frames = np.asarray(frames)
+        """Wrap a (T, H, W) or (T, H, W, C) array; names are 0000, 0001, …
+
+        Values other than uint8, uint16 and float32 are widened to the nearest of them; bool becomes 0 and 255.
+        """
+        try:
+            frames = np.asarray(frames)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"frames must be an array (T, H, W) or (T, H, W, C): {error}") from error
         if frames.ndim == 3:
             frames = frames[..., np.newaxis]
         frames = _to_pixel_type(frames)
@@ -65,6 +78,7 @@ class ImageSequence:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
+        """Frames, height, width and channels."""
         return self.frames.shape
 
     @property

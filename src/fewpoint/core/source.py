@@ -27,6 +27,7 @@ class Source:
     geometry: where the voxels lie; None for pictures and videos that have none.
     header: the file's own header, from which one in the same format is written; empty if there is none.
     notes: what a user should know about the input, one sentence each.
+    unit: of the pixel values, such as "HU"; empty if the file does not say.
     """
 
     path: str
@@ -35,3 +36,4 @@ class Source:
     header: bytes = b""
     reading: Reading = Reading()
     notes: tuple[str, ...] = ()
+    unit: str = ""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fewpoint.core.bound import AreaBound
+from fewpoint.core.given import need, need_real, need_whole
 from fewpoint.core.run_lengths import Stretches, check_stretches, decode_mask, encode_mask
 from fewpoint.errors import InputError
 
@@ -18,13 +19,17 @@ SMALLEST_SIZE, LARGEST_SIZE = 0.05, 20.0
 
 @dataclass(frozen=True)
 class Box:
-    """A box on a frame, bottom and right exclusive."""
+    """A box on a frame, in whole pixels, bottom and right exclusive; fractions are refused."""
 
     frame: int
     top: int
     left: int
     bottom: int
     right: int
+
+    def __post_init__(self) -> None:
+        for name in ("frame", "top", "left", "bottom", "right"):
+            object.__setattr__(self, name, need_whole(getattr(self, name), f"{name} of a box"))
 
     def bound(self, size: tuple[int, int]) -> AreaBound:
         """The share of a frame of this size inside the box."""
@@ -49,8 +54,22 @@ class Words:
     size: float = 1.0
     sizes: Mapping[int, float] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        said = {
+            "outlined": sorted(self.outlined),
+            "boxes": list(self.boxes),
+            "size": None if self.size == 1 else self.size,
+            "sizes": dict(self.sizes),
+        }
+        return f"<Words: {', '.join(f'{name} {value}' for name, value in said.items() if value) or 'nothing said'}>"
+
     def __post_init__(self) -> None:
+        need(self.outlined, Mapping, "outlined", "masks by frame; use Words.of for arrays")
+        need(self.sizes, Mapping, "sizes", "factors by frame")
+        for box in need(self.boxes, tuple, "boxes", "a tuple of Box"):
+            need(box, Box, "a box", "a Box")
         for size in (self.size, *self.sizes.values()):
+            need_real(size, "a size")
             if not SMALLEST_SIZE <= size <= LARGEST_SIZE:
                 raise InputError(
                     f"a size must be a factor between {SMALLEST_SIZE:g} and {LARGEST_SIZE:g}, got {size:g}; "
@@ -69,16 +88,24 @@ class Words:
         size: float = 1.0,
         sizes: Mapping[int, float] | None = None,
     ) -> "Words":
-        """From masks (H, W) by frame."""
-        masks = {frame: encode_mask(mask) for frame, mask in sorted((outlined or {}).items())}
+        """What is said, from arrays.
+
+        outlined: the whole mask (H, W) of a frame, bool, by frame. boxes: round the object, at most one per frame.
+        size: how many times larger masks should be than what is found; sizes: the same of single frames.
+        """
+        drawn = need({} if outlined is None else outlined, Mapping, "outlined", "masks (H, W) by frame")
+        masks = {need_whole(frame, "an outlined frame"): encode_mask(_as_mask(mask)) for frame, mask in drawn.items()}
+        masks = dict(sorted(masks.items()))
         return cls(masks, tuple(sorted(boxes, key=lambda box: box.frame)), size, dict(sorted((sizes or {}).items())))
 
     @property
     def empty(self) -> bool:
+        """Whether nothing was said."""
         return self == NOTHING_SAID
 
     @property
     def without_sizes(self) -> "Words":
+        """The same without what was said of sizes."""
         return replace(self, size=1.0, sizes={})
 
     def mask(self, frame: int, size: tuple[int, int]) -> np.ndarray:
@@ -86,9 +113,11 @@ class Words:
         return decode_mask(self.outlined[frame], size)
 
     def size_of(self, frame: int) -> float:
+        """How many times larger the mask of a frame should be."""
         return self.size * self.sizes.get(frame, 1.0)
 
     def box_on(self, frame: int) -> Box | None:
+        """The box on a frame, None if there is none."""
         return next((box for box in self.boxes if box.frame == frame), None)
 
     def crop(self, rows: tuple[int, int], columns: tuple[int, int], size: tuple[int, int]) -> "Words":
@@ -110,6 +139,19 @@ class Words:
         )
         kept = tuple(box for box in boxes if box.top < box.bottom and box.left < box.right)
         return replace(self, outlined=outlined, boxes=kept)
+
+    def between(self, first: int, end: int) -> "Words":
+        """What was said of frames first to end, exclusive, counted from the first of them.
+
+        >>> Words(boxes=(Box(4, 0, 0, 2, 2),), sizes={9: 2.0}).between(3, 6)
+        Words(outlined={}, boxes=(Box(frame=1, top=0, left=0, bottom=2, right=2),), size=1.0, sizes={})
+        """
+        return Words(
+            {frame - first: runs for frame, runs in self.outlined.items() if first <= frame < end},
+            tuple(replace(box, frame=box.frame - first) for box in self.boxes if first <= box.frame < end),
+            self.size,
+            {frame - first: size for frame, size in self.sizes.items() if first <= frame < end},
+        )
 
     def check_inside(self, n_frames: int, size: tuple[int, int]) -> None:
         """Raise InputError for the first word about something outside (n_frames, height, width)."""
@@ -156,6 +198,13 @@ class Words:
 
 
 NOTHING_SAID = Words()
+
+
+def _as_mask(mask: Any) -> np.ndarray:
+    if not isinstance(mask, np.ndarray) or mask.ndim != 2 or mask.dtype != bool:
+        got = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise InputError(f"the mask of an outlined frame must be a bool array (H, W), got {got}")
+    return mask
 
 
 def _read_runs(runs: Any) -> Stretches:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from fewpoint.engines.jobs import Job, Outcome
 from fewpoint.engines.processes import WorkerProcess
 from fewpoint.errors import SettingsError
+from fewpoint.io.apart.forker import TRUST
 
 GIB = 2**30
 STARTED = "started"
@@ -85,7 +86,9 @@ class RayEngine:
         return tuple(name for _, name in sorted(at_work, key=lambda entry: entry[0]))
 
     def start(self, job: Job) -> None:
-        self._tasks[self._perform.remote(job.work, job.order, self._needs.gpus > 0)] = _Task(job)
+        self._tasks[self._perform.remote(job.work, job.order, self._needs.gpus > 0, os.environ.get(TRUST, ""))] = _Task(
+            job
+        )
 
     def wait(self, seconds: float) -> list[Outcome]:
         streams = list(self._tasks)
@@ -133,14 +136,16 @@ def check_address(address: str | None) -> None:
         ) from error
 
 
-def perform(work: str, order: dict[str, Any], on_gpu: bool) -> Iterator[str | tuple[str, bool]]:
+def perform(work: str, order: dict[str, Any], on_gpu: bool, trust: str = "") -> Iterator[str | tuple[str, bool]]:
     """On a machine of the cluster: say that it starts, run the process, say how it ended.
 
+    trust: what TRUST is set to where the job comes from.
     Ray shows a job the GPUs that it asked for; one that asked for none must see none.
     """
     yield STARTED
     hidden = {} if on_gpu else {"CUDA_VISIBLE_DEVICES": ""}
-    process = WorkerProcess(work, order, {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **hidden})
+    told = {TRUST: trust} if trust else {}
+    process = WorkerProcess(work, order, {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **hidden, **told})
     process.wait()
     yield process.collect()
 

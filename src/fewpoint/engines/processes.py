@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any, Self, cast
 
+from fewpoint.core.workers import safe_environment
 from fewpoint.engines.jobs import Job, Outcome
 from fewpoint.engines.worker import COMMAND, REFUSED, write_line
 from fewpoint.errors import DeviceError, SettingsError
@@ -75,7 +76,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
-            env=dict(environment),
+            env=safe_environment(environment),
             start_new_session=True,
         )
         self._orders = cast(IO[bytes], self._process.stdin)  # a pipe, as was asked for

@@ -8,9 +8,10 @@ import traceback
 from importlib import import_module
 from typing import Any
 
+from fewpoint.core.workers import python_module
 from fewpoint.errors import InputError, SettingsError
 
-COMMAND = (sys.executable, "-m", "fewpoint.engines.worker")
+COMMAND = python_module("fewpoint.engines.worker")
 REFUSED = 3  # the exit code that says that another attempt cannot help
 
 

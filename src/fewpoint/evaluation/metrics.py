@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewpoint.core.given import need
 from fewpoint.errors import InputError
 from fewpoint.evaluation.truth import true_shares
 
@@ -49,7 +50,7 @@ def score_masks(masks: np.ndarray, truth: np.ndarray) -> MaskScores:
     >>> score_masks(np.array([[[True, True]]]), np.array([[[True, False]]])).pooled.precision
     0.5
     """
-    _check_masks(masks, truth)
+    check_masks(masks, truth)
     hits = (masks & truth).sum(axis=(1, 2))
     extra = (masks & ~truth).sum(axis=(1, 2))
     missed = (~masks & truth).sum(axis=(1, 2))
@@ -85,7 +86,7 @@ def score_absence(masks: np.ndarray, truth: np.ndarray) -> AbsenceScore:
     >>> score_absence(np.array([[[True, False]], [[True, True]]]), np.array([[[False, False]], [[True, False]]]))
     AbsenceScore(frames=1, false_positive=0.5)
     """
-    _check_masks(masks, truth)
+    check_masks(masks, truth)
     marked = masks[~truth.any(axis=(1, 2))]
     return AbsenceScore(len(marked), float(marked.mean()) if len(marked) else None)
 
@@ -110,7 +111,10 @@ def _ratio(hits: int, misses: int) -> float:
     return hits / (hits + misses) if hits + misses else 0.0
 
 
-def _check_masks(masks: np.ndarray, truth: np.ndarray) -> None:
+def check_masks(masks: np.ndarray, truth: np.ndarray) -> None:
+    """InputError unless both are (T, H, W) bool."""
+    for value, what in ((masks, "masks"), (truth, "truth")):
+        need(value, np.ndarray, what, "a bool array (T, H, W)")
     if masks.ndim != 3 or masks.shape != truth.shape:
         raise InputError(
             f"masks and truth must have one shape (frames, height, width), got masks {masks.shape}, truth {truth.shape}"

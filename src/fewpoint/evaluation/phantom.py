@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
+from fewpoint.core.given import need_whole
 from fewpoint.errors import InputError
 
 TISSUE_GREY, OBJECT_GREY = 0.36, 0.55
@@ -29,11 +30,13 @@ class Phantom:
 def make_phantom(n_frames: int = 24, size: tuple[int, int] = (96, 96), seed: int = 0, *, channels: int = 1) -> Phantom:
     """Paint a textured object that moves, deforms and changes size over tissue with still distractors; uint8.
 
-    channels: 1 for grey, 3 for colour.
+    n_frames: how many frames. size: their height and width in pixels, 16 or more. seed: another object and course.
+    channels: 1 for grey, 3 for colour. The phantom has the sequence, its points and the truth.
 
     >>> make_phantom(n_frames=2, size=(32, 40)).sequence.shape
     (2, 32, 40, 1)
     """
+    n_frames, seed = need_whole(n_frames, "n_frames"), need_whole(seed, "seed")
     if n_frames < 1 or min(size) < 16:
         raise InputError(f"a phantom needs a frame of 16 x 16 pixels or more, got {n_frames} of {size[0]} x {size[1]}")
     if channels not in (1, 3):

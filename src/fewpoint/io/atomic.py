@@ -1,7 +1,9 @@
 """Files and folders that are either whole or not there, whenever the process dies."""
 
 import errno
+import filecmp
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -14,7 +16,9 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from fewpoint.core.paging import let_go
-from fewpoint.errors import FewpointError, InputError, OutputError
+from fewpoint.errors import FewpointError, InputError, OutputError, RunConflictError
+
+logger = logging.getLogger(__name__)
 
 PARTIAL_SUFFIX = ".partial"
 WRITTEN_BYTES = 2**24  # at once
@@ -32,6 +36,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
         try:
             write_new(temporary, write)
             os.replace(temporary, path)
+            logger.debug("wrote %s", path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -47,6 +52,7 @@ def write_file_atomically(path: Path, write: Callable[[Path], object]) -> None:
             with open(temporary / path.name, "rb") as stream:
                 os.fsync(stream.fileno())
             os.replace(temporary / path.name, path)
+            logger.debug("wrote %s", path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -67,9 +73,47 @@ def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         try:
             fill(temporary)
             _move_into_place(temporary, folder)
+            logger.debug("wrote %s", folder)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
+
+
+def place_new(folder: Path, write: Callable[[Path], tuple[Path, ...]]) -> tuple[Path, ...]:
+    """Let `write` write files into a folder, made if need be, without replacing any that is there and differs.
+
+    write: gets an empty folder next to their place and returns what it wrote. If one of them is there with other
+    content, none is placed.
+    """
+    with explaining_write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = _name_partial(folder / "new")
+        temporary.mkdir()
+        try:
+            written = {path: folder / path.relative_to(temporary) for path in write(temporary)}
+            for path, place in written.items():
+                if place.exists() and not _is_same(path, place):
+                    raise RunConflictError(
+                        f"{place} is there already and differs, perhaps from another run; give another --out, "
+                        "or collect several runs with fewpoint collect"
+                    )
+            for path, place in written.items():
+                if not place.exists():
+                    os.replace(path, place)
+                    logger.debug("wrote %s", place)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return tuple(written.values())
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two files, or all files below two folders, hold the same bytes."""
+    if one.is_dir() != other.is_dir():
+        return False
+    if not one.is_dir():
+        return filecmp.cmp(one, other, shallow=False)
+    names = [{path.relative_to(root) for path in root.rglob("*") if path.is_file()} for root in (one, other)]
+    return names[0] == names[1] and all(_is_same(one / name, other / name) for name in names[0])
 
 
 def remove(path: Path) -> None:
@@ -96,7 +140,7 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} must be JSON, got {error}; remove it or write it again") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} must hold a JSON object, got {type(content).__name__}; write it again")

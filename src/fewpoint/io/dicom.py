@@ -13,6 +13,8 @@ import numpy as np
 
 from fewpoint.core.geometry import Geometry
 from fewpoint.errors import InputError
+from fewpoint.io.apart.calls import call
+from fewpoint.io.apart.plain import may_travel
 from fewpoint.io.decoding import explaining_read_errors, naming, quiet
 from fewpoint.io.extras import need
 from fewpoint.io.sizes import check_declared_size
@@ -28,6 +30,7 @@ FORMAT, EXTRA = "dicom", "dicom"
 SUFFIXES = (".dcm", ".dicom", ".ima")
 SIGNATURE_OFFSET, SIGNATURE = 128, b"DICM"
 MOST_FILES = 50_000
+MOST_FRAMES = 100_000
 DENSEST = 50_000  # JPEG 2000 and JPEG-LS pack blank images far denser than deflate does
 TO_RAS = np.array([-1.0, -1.0, 1.0])
 SAME_PLACE_MM = 1e-3
@@ -84,7 +87,57 @@ def read_dicom(path: Path) -> Volume:
     with _tolerant(path):
         series = collect_series(path)
         frames = _decode_frames(series.slices, path)
-    return Volume(frames.transpose(2, 1, 0, 3), series.geometry, FORMAT, stacked=True, notes=series.notes)
+    unit = _find_unit(series.slices[0].header)
+    return Volume(frames.transpose(2, 1, 0, 3), series.geometry, FORMAT, stacked=True, notes=series.notes, unit=unit)
+
+
+def _find_unit(header: "Dataset") -> str:
+    """Values of a CT are Hounsfield units unless it says otherwise; those of other modalities mean what they say."""
+    given = str(header.get("RescaleType") or ("HU" if header.get("Modality") == "CT" else ""))
+    return "" if given == "US" else given  # which stands for unspecified
+
+
+@may_travel
+@dataclass(frozen=True)
+class SeriesInfo:
+    """A series in a folder. first: one of its images, which stands for it."""
+
+    first: Path
+    patient: str
+    study: str
+    description: str
+    modality: str
+    images: int
+
+
+def list_series(folder: Path) -> list[SeriesInfo]:
+    """All series of images in a folder and below it, in the order of their files; read in a process apart."""
+    return call(find_series, folder)
+
+
+def find_series(folder: Path) -> list[SeriesInfo]:
+    """What list_series lists, in this process."""
+    need("pydicom", EXTRA)
+    found: dict[str, list[tuple[Path, Dataset]]] = {}
+    with _tolerant(folder):
+        for file in _list_files(folder):
+            header = _read_header(file)
+            if header is not None:
+                found.setdefault(str(header.get("SeriesInstanceUID")), []).append((file, header))
+    return [_describe(images) for images in found.values()]
+
+
+def _describe(images: list[tuple[Path, "Dataset"]]) -> SeriesInfo:
+    file, header = images[0]
+    study = " ".join(str(header.get(name) or "") for name in ("StudyDate", "StudyDescription")).strip()
+    return SeriesInfo(
+        file,
+        str(header.get("PatientID") or header.get("PatientName") or ""),
+        study,
+        str(header.get("SeriesDescription") or "no description"),
+        str(header.get("Modality") or ""),
+        len(images),
+    )
 
 
 def collect_series(path: Path) -> Series:
@@ -165,6 +218,8 @@ def _describe_series(by_series: dict[str, list], path: Path) -> str:
 def _split_frames(file: Path, header: "Dataset") -> list[Slice]:
     """The slices of one file; those of an enhanced image have each their own place."""
     count = int(header.get("NumberOfFrames") or 1)
+    if not 1 <= count <= MOST_FRAMES:
+        raise InputError(f"{file} must hold 1 to {MOST_FRAMES} frames, it declares {count}; it may be damaged")
     own = list(header.get("PerFrameFunctionalGroupsSequence") or [])
     shared = list(header.get("SharedFunctionalGroupsSequence") or [])
     with explaining_read_errors(file):

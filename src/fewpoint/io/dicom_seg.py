@@ -2,62 +2,87 @@
 
 import hashlib
 import warnings
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewpoint import __version__
-from fewpoint.core.labels import LabelMap, ObjectLabel
+from fewpoint.core.anatomical_codes import find_code
+from fewpoint.core.labels import Code, LabelMap, ObjectLabel
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
-from fewpoint.io.atomic import write_file_atomically
+from fewpoint.io.apart.calls import call
+from fewpoint.io.atomic import write_atomically
 from fewpoint.io.dicom import EXTRA, FORMAT, Slice, collect_series
 from fewpoint.io.extras import need
 
 if TYPE_CHECKING:
     from highdicom.seg import SegmentDescription
+    from highdicom.sr import CodedConcept
     from pydicom import Dataset
 
+KIND = "DICOM SEG"
+LIBRARIES = ("highdicom", "highdicom.seg")  # what it takes to encode one
 NEEDED = ("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "StudyInstanceUID")
 SERIES_NUMBER = 900  # behind the images, where viewers list derived series
 
 
 def write_dicom_seg(labels: LabelMap, path: Path) -> None:
     """Write a binary segmentation of one segment per object; the series must still be where it was."""
+    source = need_series(labels.source, KIND)
+    data = call(encode_dicom_seg, Path(source.path), labels)
+    write_atomically(path, lambda stream: stream.write(data.tobytes()))
+
+
+def encode_dicom_seg(series: Path, labels: LabelMap) -> np.ndarray:
+    """The bytes of a segmentation of a series."""
     source = _need_source(labels.source)
     stored = labels.values
     if source.geometry is not None:
         stored = source.geometry.to_stored(labels.values).transpose(2, 1, 0)
-    dataset = _build(_find_slices(source, stored.shape), stored, labels.objects)
-    write_file_atomically(path, dataset.save_as)
+    dataset = _build(_find_slices(series, stored.shape), stored, labels.objects)
+    stream = BytesIO()
+    dataset.save_as(stream)
+    return np.frombuffer(stream.getvalue(), np.uint8)
 
 
 def check_dicom_seg(source: Source | None) -> None:
     """Raise InputError if a DICOM SEG could not be written, by making one of a single pixel."""
-    slices = collect_series(Path(_need_source(source).path)).slices
+    call(try_dicom_seg, Path(need_series(source, KIND).path))
+
+
+def try_dicom_seg(series: Path) -> None:
+    """What check_dicom_seg checks, in this process."""
+    need("highdicom", EXTRA)
+    slices = collect_series(series).slices
     stored = np.zeros((len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns)), np.uint8)
     stored[0, 0, 0] = 1
     _build(slices, stored, (ObjectLabel("object"),))
 
 
 def _need_source(source: Source | None) -> Source:
-    if source is None or source.format != FORMAT:
-        raise InputError(
-            "DICOM SEG refers to the images of a DICOM series, the input was none; choose another --format"
-        )
+    found = need_series(source, KIND)
     need("highdicom", EXTRA)
+    return found
+
+
+def need_series(source: Source | None, kind: str) -> Source:
+    """The source, if it is a DICOM series that is still there; kind: of the file that refers to it."""
+    if source is None or source.format != FORMAT:
+        raise InputError(f"{kind} refers to the images of a DICOM series, the input was none; choose another --format")
     if not Path(source.path).exists():
-        raise InputError(f"DICOM SEG needs the series it refers to, {source.path} is gone; put it back")
+        raise InputError(f"{kind} needs the series it refers to, {source.path} is gone; put it back")
     return source
 
 
-def _find_slices(source: Source, expected: tuple[int, int, int]) -> tuple[Slice, ...]:
-    slices = collect_series(Path(source.path)).slices
+def _find_slices(series: Path, expected: tuple[int, int, int]) -> tuple[Slice, ...]:
+    slices = collect_series(series).slices
     found = (len(slices), int(slices[0].header.Rows), int(slices[0].header.Columns))
     if found != expected:
         raise InputError(
-            f"DICOM SEG needs the series that was segmented, {expected} slices, rows and columns; {source.path} now "
+            f"DICOM SEG needs the series that was segmented, {expected} slices, rows and columns; {series} now "
             f"holds {found}; put it back"
         )
     return slices
@@ -122,17 +147,27 @@ def _describe_segment(number: int, label: ObjectLabel) -> "SegmentDescription":
     from highdicom.seg import SegmentAlgorithmTypeValues, SegmentDescription
     from pydicom.sr.codedict import codes
 
+    known = find_code(label.name)
+    code = label.code or (None if known is None else Code("SCT", known, label.name[:64]))
+    category = None if code is None else code.category
     return SegmentDescription(
         segment_number=number,
         segment_label=label.name[:64],  # as long as DICOM allows
-        segmented_property_category=codes.SCT.Tissue,
-        segmented_property_type=codes.SCT.Tissue,
+        segmented_property_category=_concept(category)
+        or (codes.SCT.Tissue if code is None else codes.SCT.AnatomicalStructure),
+        segmented_property_type=_concept(code) or codes.SCT.Tissue,
         algorithm_type=SegmentAlgorithmTypeValues.SEMIAUTOMATIC,
         algorithm_identification=AlgorithmIdentificationSequence(
             name="fewpoint", family=codes.DCM.ArtificialIntelligence, version=__version__
         ),
         display_color=CIELabColor(*_to_lab(label.colour)),
     )
+
+
+def _concept(code: Code | None) -> "CodedConcept | None":
+    from highdicom.sr import CodedConcept
+
+    return None if code is None else CodedConcept(code.value, code.scheme, code.meaning)
 
 
 def _to_lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:

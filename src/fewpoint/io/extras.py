@@ -15,6 +15,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "zarr": ("zarr",),
     "ray": ("ray",),
     "sam": ("onnx", "onnxruntime"),
+    "witness": ("onnx", "onnxruntime"),
 }
 
 

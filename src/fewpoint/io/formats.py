@@ -7,17 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core.job import AUTO, OutputChoice
+from fewpoint.core.labels import LabelMap
 from fewpoint.core.result import Result
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 from fewpoint.io import video, zarr_images
 from fewpoint.io.coco import write_coco
-from fewpoint.io.dicom_seg import check_dicom_seg, write_dicom_seg
+from fewpoint.io.dicom_seg import check_dicom_seg, need_series, write_dicom_seg
 from fewpoint.io.extras import need
 from fewpoint.io.itk import write_meta
-from fewpoint.io.masks import MASKS_FOLDER, write_labels, write_masks
+from fewpoint.io.masks import MASKS_FOLDER, check_file_names, write_labels, write_masks
 from fewpoint.io.nifti import write_nifti
 from fewpoint.io.nrrd import write_nrrd
+from fewpoint.io.rtstruct import write_rtstruct
 from fewpoint.io.tiff import write_tiff
 
 FILM_FILE = "overlay.mp4"
@@ -47,6 +49,7 @@ FILES: dict[str, str] = {
     "png": MASKS_FOLDER,
     **{name: MASKS_FOLDER + grid.suffix for name, grid in GRIDS.items()},
     "dicom-seg": "masks.dcm",
+    "rtstruct": "outlines.dcm",
     "coco": "masks.json",
 }
 # What the masks of an input are written in unless something else is asked for.
@@ -66,7 +69,13 @@ def write_in_format(result: Result, name: str, folder: Path) -> Path:
 
     Several objects are numbered in the order of their names, 0 being none.
     """
-    path, labels = folder / FILES[name], result.labels
+    path = folder / FILES[name]
+    write_label_map(result.labels, name, path)
+    return path
+
+
+def write_label_map(labels: LabelMap, name: str, path: Path) -> None:
+    """Write a label map to a path in a format of FILES; that of one object as a mask."""
     if name == "zarr" and len(labels.objects) > 1:
         zarr_images.write_zarr(labels.values, labels.source, path, labels.objects)
     elif name in GRIDS:
@@ -77,8 +86,7 @@ def write_in_format(result: Result, name: str, folder: Path) -> Path:
     elif name == "png":
         write_masks(labels.values.view(bool), labels.names, path)
     else:
-        {"dicom-seg": write_dicom_seg, "coco": write_coco}[name](labels, path)
-    return path
+        {"dicom-seg": write_dicom_seg, "rtstruct": write_rtstruct, "coco": write_coco}[name](labels, path)
 
 
 def write_probabilities(result: Result, name: str, folder: Path, stem: str = PROBABILITIES) -> Path:
@@ -104,11 +112,18 @@ class Outputs(OutputChoice):
         names = [choose_format(source) if name == AUTO else name for name in self.formats]
         return tuple(dict.fromkeys(names))
 
-    def check(self, source: Source | None) -> None:
-        """Raise InputError for what could not be written, before there is anything to write."""
+    def check(self, source: Source | None, frames: tuple[str, ...] = ()) -> None:
+        """Raise InputError for what could not be written, before there is anything to write.
+
+        frames: the names of all frames, which files may be called by.
+        """
         names = self.resolve(source)
+        if "png" in names:
+            check_file_names(frames, len(frames))
         if "dicom-seg" in names:
             check_dicom_seg(source)
+        if "rtstruct" in names:
+            need_series(source, "RTSTRUCT")
         if "zarr" in names:
             need("zarr", zarr_images.EXTRA)
         if self.film:

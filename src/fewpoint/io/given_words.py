@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from fewpoint.core.job import AddedWords, GivenWords, OutlineFile
+from fewpoint.core.plain_text import parse_number, parse_whole
 from fewpoint.core.saying import EVERY
 from fewpoint.core.words import Box
 from fewpoint.errors import InputError
@@ -46,7 +47,7 @@ def parse_outline(text: str) -> tuple[str, OutlineFile]:
     """
     name, rest = _split_name(text)
     frame, equals, path = rest.partition("=")
-    is_framed = bool(equals) and frame.strip().isdecimal()
+    is_framed = bool(equals) and frame.isascii() and frame.strip().isdecimal()
     file = OutlineFile(path.strip(), int(frame)) if is_framed else OutlineFile(rest.strip())
     if not file.path:
         raise InputError(f"an outline must be {OUTLINE_FORM}, got {text[:60]}")
@@ -61,7 +62,7 @@ def parse_box(text: str) -> tuple[str, Box]:
     """
     name, _, numbers = text.rpartition("=")
     try:
-        frame, top, left, bottom, right = (int(part) for part in re.split(r"[,\s]+", numbers.strip()))
+        frame, top, left, bottom, right = (parse_whole(part) for part in re.split(r"[,\s]+", numbers.strip()))
     except ValueError:
         raise InputError(f"a box must be {BOX_FORM}, five whole numbers, got {text[:60]}") from None
     return name.strip(), Box(frame, top, left, bottom, right)
@@ -76,7 +77,7 @@ def parse_size(text: str) -> tuple[str, int | None, float]:
     name, _, rest = text.rpartition("=")
     frame, colon, factor = rest.rpartition(":")
     try:
-        return name.strip(), int(frame) if colon else None, float(factor)
+        return name.strip(), parse_whole(frame) if colon else None, parse_number(factor)
     except ValueError:
         raise InputError(f"a size must be {SIZE_FORM}, such as 1.2 or 12:0.8, got {text[:60]}") from None
 

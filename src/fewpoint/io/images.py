@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from fewpoint.core.given import need_path
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.errors import InputError
-from fewpoint.io.stacks import read_stack
+from fewpoint.io.stacks import PICTURES, list_frames, read_stack
 from fewpoint.io.volumes import Stack, is_same_place
 
 FRAMES_FOLDER = "input-frames"
@@ -48,11 +49,11 @@ def read_sequence(
     channels: the channels to keep, counted from zero over all files; all if empty.
     window: pixel values that become black and white, see parse_window; measured if it is None.
     """
-    path, added = Path(path), tuple(str(Path(other).absolute()) for other in added)
+    path, added = need_path(path, "the input"), tuple(str(Path(other).absolute()) for other in added)
     stack = _add_channels(_read_frames(path, axis), [_read_frames(Path(other), axis) for other in added], added)
     frames = _choose_channels(stack.frames, channels)
     reading = Reading(axis, tuple(channels), added, window)
-    source = Source(str(path.absolute()), stack.format, stack.geometry, stack.header, reading, stack.notes)
+    source = Source(str(path.absolute()), stack.format, stack.geometry, stack.header, reading, stack.notes, stack.unit)
     return replace(ImageSequence.from_array(frames), names=stack.names, source=source, window=window)
 
 
@@ -127,3 +128,14 @@ def _check_finite(frames: np.ndarray, path: Path) -> None:
             raise InputError(
                 f"pixels must be finite, frame {index} of {path} holds NaN or infinite values; replace them first"
             )
+
+
+def list_pictures(source: Source) -> dict[str, Path]:
+    """The file of each frame of a folder of pictures, by the frame's name; none for other inputs, or if it is gone."""
+    if source.format != PICTURES:
+        return {}
+    folder, below = Path(source.path), Path(source.path) / FRAMES_FOLDER
+    try:
+        return {path.stem: path for path in list_frames(below if below.is_dir() else folder)}
+    except InputError:
+        return {}

@@ -4,6 +4,7 @@ import csv
 import json
 from dataclasses import dataclass
 
+from fewpoint.core.plain_text import parse_number
 from fewpoint.errors import InputError
 
 SUFFIXES = (".mrk.json", ".fcsv")
@@ -73,7 +74,7 @@ def _to_mark(index: int, point: dict, entry: dict) -> Mark | None:
 
 def _to_old_mark(number: int, record: dict[str, str]) -> Mark:
     try:
-        x, y, z = (float(record[axis]) for axis in "xyz")
+        x, y, z = (parse_number(str(record[axis])) for axis in "xyz")
     except (KeyError, ValueError):
         raise InputError(f"line {number} must hold {','.join(OLD_COLUMNS)} and more, got something else") from None
     return Mark(f"line {number}", (x, y, z), "")

@@ -1,12 +1,15 @@
 """One mask per frame."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
-from fewpoint.core.labels import LabelMap
+from fewpoint.core.geometry import Geometry
+from fewpoint.core.given import need_path
+from fewpoint.core.labels import MOST_OBJECTS, LabelMap
 from fewpoint.core.paging import walk
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import explaining_write_errors, replace_folder, write_new
@@ -17,7 +20,17 @@ MASKS_FOLDER = "masks"
 TRUTH_FOLDER = "ground_truth-frames"
 # What else a run folder may hold its masks in; the last holds them always, with the probabilities.
 RESULT_FILE = "probabilities.npz"
+MOST_VALUES = 32  # of a mask, or of a label map that is taken as one mask
 MASKS_FILES = ("masks.nii.gz", "masks.nrrd", "masks.mha", "masks.tif", "masks.ome.zarr", RESULT_FILE)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskPair:
+    """Masks and the truth about them, both (T, H, W), and where their voxels lie, if either says so."""
+
+    masks: np.ndarray
+    truth: np.ndarray
+    geometry: Geometry | None = None
 
 
 def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
@@ -26,32 +39,37 @@ def read_masks(path: str | Path, *, axis: str = "auto") -> np.ndarray:
     path: a run folder, a dataset folder, a folder of images, a TIFF stack, a volume, or a .npy or .npz.
     axis: along which a volume is cut, as in read_sequence.
     """
-    return _to_masks(read_mask_stack(path, axis))
+    return to_masks(read_mask_stack(path, axis), path)
 
 
-def read_mask_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read masks and the truth about them; two volumes must lie in the same place, voxel by voxel."""
+def read_mask_pair(masks: str | Path, truth: str | Path) -> MaskPair:
+    """Read bool masks and the truth about them; two volumes must lie in the same place, voxel by voxel."""
     one, other = read_mask_stack(masks), read_mask_stack(truth)
-    if not is_same_place(one.geometry, other.geometry):
-        raise InputError(f"two volumes must lie in the same place, {masks} and {truth} do not; resample one of them")
-    return _to_masks(one), _to_masks(other)
+    return MaskPair(to_masks(one, masks), to_masks(other, truth), _join_places(one, other, masks, truth))
 
 
-def read_label_pair(masks: str | Path, truth: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read two (T, H, W) int64 label maps in the same place, whole numbers with 0 for no object."""
+def read_label_pair(masks: str | Path, truth: str | Path) -> MaskPair:
+    """Read two int64 label maps in the same place, whole numbers with 0 for no object."""
     masks = Path(masks)
     # The pictures of a run show colours; its arrays hold the numbers.
     is_pictures = (masks / MASKS_FOLDER).is_dir() and (masks / RESULT_FILE).is_file()
     one, other = read_mask_stack(masks / RESULT_FILE if is_pictures else masks), read_mask_stack(truth)
+    return MaskPair(to_labels(one, masks), to_labels(other, truth), _join_places(one, other, masks, truth))
+
+
+def _join_places(one: Stack, other: Stack, masks: str | Path, truth: str | Path) -> Geometry | None:
+    """The geometry of either; InputError if they differ."""
     if not is_same_place(one.geometry, other.geometry):
         raise InputError(f"two volumes must lie in the same place, {masks} and {truth} do not; resample one of them")
-    return _to_labels(one, masks), _to_labels(other, truth)
+    return one.geometry if other.geometry is None else other.geometry
 
 
-def _to_labels(stack: Stack, path: str | Path) -> np.ndarray:
+def to_labels(stack: Stack, path: str | Path) -> np.ndarray:
+    """(T, H, W) int64; InputError that names the path for what is no label map."""
     values = stack.frames[..., 0]
     if stack.frames.shape[-1] != 1 or not (values == np.floor(values)).all() or values.min() < 0:
         raise InputError(f"{path} must hold whole numbers of 0 or more, one channel, for --objects; got others")
+    _refuse_image(values, path, MOST_OBJECTS + 1)
     return values.astype(np.int64)
 
 
@@ -61,14 +79,14 @@ def write_masks(masks: np.ndarray, names: tuple[str, ...], folder: Path) -> None
     The folder appears under its name only when it is complete; an earlier one that holds nothing but PNG files is
     replaced.
     """
-    _check_names(names, len(masks))
+    check_file_names(names, len(masks))
     _write_pictures((mask * np.uint8(255) for mask in walk(masks)), names, folder)
 
 
 def write_labels(labels: LabelMap, folder: Path) -> None:
     """Write a label map as `<name>.png` whose pixels are the objects' numbers, shown in their colours by a palette."""
     palette = [0, 0, 0, *(part for label in labels.objects for part in label.colour)]
-    _check_names(labels.names, len(labels.values))
+    check_file_names(labels.names, len(labels.values))
     _write_pictures(walk(labels.values), labels.names, folder, palette)
 
 
@@ -87,11 +105,27 @@ def _write_pictures(
 
 def read_mask_stack(path: str | Path, axis: str = "auto") -> Stack:
     """Masks as they are stored, from whatever read_masks takes."""
-    return read_stack(Path(path), inside=(MASKS_FOLDER, *MASKS_FILES, TRUTH_FOLDER), key="masks", axis=axis)
+    return read_stack(
+        need_path(path, "masks"), inside=(MASKS_FOLDER, *MASKS_FILES, TRUTH_FOLDER), key="masks", axis=axis
+    )
 
 
-def _to_masks(stack: Stack) -> np.ndarray:
+def to_masks(stack: Stack, path: str | Path) -> np.ndarray:
+    """(T, H, W) bool; InputError that names the path for what is no mask."""
+    _refuse_image(stack.frames, path, MOST_VALUES)
     return (stack.frames != 0).any(axis=-1)
+
+
+def _refuse_image(values: np.ndarray, path: str | Path, most: int) -> None:
+    """InputError for frames of more values than masks have, which are pictures or probabilities."""
+    seen: set[float] = set()
+    for frame in walk(values):
+        seen.update(np.unique(frame).tolist())
+        if len(seen) > most:
+            raise InputError(
+                f"{path} must hold masks, of at most {most} different values; it has more, as images and probabilities "
+                "do: give masks, or cut it at a threshold"
+            )
 
 
 def _encode(values: np.ndarray, palette: list[int] | None) -> bytes:
@@ -105,7 +139,8 @@ def _encode(values: np.ndarray, palette: list[int] | None) -> bytes:
     return stream.getvalue()
 
 
-def _check_names(names: tuple[str, ...], count: int) -> None:
+def check_file_names(names: tuple[str, ...], count: int) -> None:
+    """Raise InputError unless each of so many masks has its own name, which a file can have."""
     if len(names) != count or len(set(names)) != count:
         raise InputError(f"each mask needs its own name: {count} masks, {len(set(names))} different names")
     for name in names:

@@ -31,7 +31,7 @@ def read_nifti(path: Path) -> Volume:
     with explaining_read_errors(path):
         image = _open(path)
         shape = image.header.get_data_shape()
-        check_declared_size(path, shape, image.header.get_data_dtype().itemsize)
+        check_declared_size(path, shape, _item_bytes(image))
         _check_stream(path, image)
         voxels, over_time = _order_axes(_load(image), path)
         with naming(path):
@@ -66,6 +66,12 @@ def _open(path: Path) -> "Nifti1Image":
     if not isinstance(image, Nifti1Image):
         raise InputError(f"{path} must hold voxels, it is a {type(image).__name__}; give a NIfTI volume")
     return image
+
+
+def _item_bytes(image: "Nifti1Image") -> int:
+    """Of a voxel once it is read: one that the header scales becomes a float of eight bytes."""
+    is_scaled = image.header.get_slope_inter() not in ((None, None), (1.0, 0.0))
+    return max(8 if is_scaled else 1, image.header.get_data_dtype().itemsize)
 
 
 def _check_stream(path: Path, image: "Nifti1Image") -> None:

@@ -10,9 +10,8 @@ from fewpoint.core.run_lengths import Stretches, encode_mask
 from fewpoint.core.saying import EVERY
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.errors import InputError
-from fewpoint.io.decoding import check_exists, decode_image
 from fewpoint.io.masks import read_mask_stack
-from fewpoint.io.stacks import NUMPY_SUFFIXES, PICTURE_SUFFIXES, PICTURES
+from fewpoint.io.stacks import NUMPY_SUFFIXES, PICTURE_SUFFIXES, PICTURES, read_picture
 from fewpoint.io.volumes import Stack, is_same_place
 
 Outlines = dict[str, dict[int, Stretches]]  # by object and frame
@@ -87,9 +86,8 @@ def _read_stack(file: OutlineFile, sequence: ImageSequence) -> Stack:
 
 def _read_one(path: Path) -> Stack:
     """A picture, or any file of masks that holds one."""
-    check_exists(path)
     if path.suffix.lower() in PICTURE_SUFFIXES:
-        return Stack(decode_image(path)[np.newaxis], (path.stem,), PICTURES)
+        return Stack(read_picture(path)[np.newaxis], (path.stem,), PICTURES)
     return read_mask_stack(path)
 
 

@@ -3,16 +3,20 @@
 Told apart by what is in them:
 
     frame,y,x                    a row a point, in pixels from zero; `7,absent`: frame 7 does not show the object
+    frame,y_share,x_share        the same in shares of the frame's height and width, 0 to 1
     i,j,k                        voxel indices from zero, in the order in which the volume's file stores its axes
     ras_x,ras_y,ras_z            millimetres to the patient's right, front and head
     lps_x,lps_y,lps_z            millimetres to the patient's left, back and head
-    2dlocs.csv                   the public dataset's: four preamble lines, then frame;time;visible;x;y in [0, 1]
+    X,Y,Slice                    ImageJ's table of results, whose slices count from one
+    axis-0,axis-1,axis-2         napari's points: frame, y, x
+    2dlocs.csv                   the public dataset's: four preamble lines, then frame;time;visible;x;y in [0, 1];
+                                 in its older layout a CSV in gaze-measurements/
     .mrk.json, .fcsv             3D Slicer's
     .fewpoint                    a project of the annotator
 
-The first four take two further columns: `object`, the name of what was clicked on, and `label`, 1 or positive for a
-point on the object, 0 or negative for one where the object is not. `absent` or a negative with a name concerns that
-object alone, without one all of them.
+All tables but ImageJ's take two further columns: `object`, the name of what was clicked on, and `label`, 1 or positive
+for a point on the object, 0 or negative for one where the object is not. `absent` or a negative with a name concerns
+that object alone, without one all of them. io/point_tables.py says how a table is written.
 """
 
 import csv
@@ -25,39 +29,35 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core.geometry import Geometry
-from fewpoint.core.points import PointSet
+from fewpoint.core.given import need, need_path
+from fewpoint.core.points import PointSet, look_like_shares, round_half_up
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import write_text
 from fewpoint.io.decoding import check_exists, explaining_read_errors, naming
 from fewpoint.io.images import FRAMES_FOLDER
 from fewpoint.io.markups import Mark, parse_markups, parse_old_markups
+from fewpoint.io.point_tables import (
+    LABEL,
+    LARGEST_COORDINATE,
+    OBJECT,
+    Kind,
+    Record,
+    Row,
+    Table,
+    parse_frame,
+    parse_number,
+    parse_table,
+    split_rows,
+    to_record,
+)
 from fewpoint.io.projects import SUFFIX, read_project
 
-COLUMNS = ("frame", "y", "x")
-VOXEL_COLUMNS = ("i", "j", "k")
-WORLD_COLUMNS = {system: tuple(f"{system}_{axis}" for axis in "xyz") for system in ("ras", "lps")}
-OBJECT, LABEL = "object", "label"
-LABELS = {"": True, "1": True, "positive": True, "0": False, "negative": False}
 LOCATIONS_FILE = "2dlocs.csv"
+OLD_LOCATIONS_FOLDER = "gaze-measurements"
 LOCATION_COLUMNS = ("frame", "time", "visible", "x", "y")
 ABSENT = "absent"
-LARGEST_COORDINATE = 2**31
-
-Row = tuple[int, list[str]]  # line number from 1, stripped fields
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of a CSV: (line, text by column) without objects and labels, which stand apart.
-
-    objects: empty if there is no column of them. positive: whether each row lies on the object.
-    """
-
-    columns: tuple[str, ...]
-    records: tuple[tuple[int, dict[str, str]], ...]
-    objects: tuple[str, ...]
-    positive: tuple[bool, ...]
+MOST_BYTES = 2**23  # several hundred thousand points
 
 
 @dataclass
@@ -86,9 +86,10 @@ class Clicks:
 def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
     """Read the points on one object or several, and those where it is not, and check that they lie inside the sequence.
 
-    path: a file of any kind above, or a folder that holds `2dlocs.csv`. Decimals are rounded half up to the pixel.
+    path: a file of any kind above, or a folder in the dataset's layout. Decimals are rounded half up to the pixel.
     """
-    path = _locate(Path(path))
+    path = _locate(need_path(path, "the points file"))
+    need(sequence, ImageSequence, "sequence", "an ImageSequence, as read_sequence returns it")
     is_project = path.name.lower().endswith(SUFFIX)
     text = "" if is_project else _read_text(path)
     with naming(f"points file {path}"):
@@ -101,8 +102,13 @@ def find_points(sequence_path: str | Path) -> Path | None:
     """The points that come with a sequence in the dataset's layout, given its folder or that of its frames."""
     path = Path(sequence_path)
     folder = path.resolve().parent if path.resolve().name == FRAMES_FOLDER else path
-    found = folder / LOCATIONS_FILE
-    return found if (folder / FRAMES_FOLDER).is_dir() and found.is_file() else None
+    return find_locations(folder) if (folder / FRAMES_FOLDER).is_dir() else None
+
+
+def find_locations(folder: Path) -> Path | None:
+    """The points of a folder in the dataset's layout: 2dlocs.csv, or the first CSV in gaze-measurements/."""
+    places = (folder / LOCATIONS_FILE, *sorted((folder / OLD_LOCATIONS_FOLDER).glob("*.csv")))
+    return next((place for place in places if place.is_file()), None)
 
 
 def write_points(points: PointSet, path: Path) -> None:
@@ -111,7 +117,7 @@ def write_points(points: PointSet, path: Path) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     labelled = len(points.negatives) > 0
     named = bool(points.objects or points.negative_objects)
-    writer.writerow([*COLUMNS, *[LABEL] * labelled, *[OBJECT] * named])
+    writer.writerow([*Kind.PIXELS.columns, *[LABEL] * labelled, *[OBJECT] * named])
     kinds = ((1, points.coordinates, points.objects), (0, points.negatives, points.negative_objects))
     for label, rows, objects in kinds:
         names = objects or [""] * len(rows)
@@ -137,21 +143,24 @@ def _locate(path: Path) -> Path:
     check_exists(path)
     if not path.is_dir():
         return path
-    if not (path / LOCATIONS_FILE).is_file():
+    found = find_locations(path)
+    if found is None:
         raise InputError(f"no points in folder {path}: looked for {LOCATIONS_FILE}; give the points file itself")
-    return path / LOCATIONS_FILE
+    return found
 
 
 def _read_text(path: Path) -> str:
     with explaining_read_errors(path):
         data = path.read_bytes()
+    if len(data) > MOST_BYTES:
+        raise InputError(f"points file {path} must have at most {MOST_BYTES // 2**20} MiB, it has {len(data) >> 20}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"points file {path} must be text in UTF-8, got other bytes; save it as CSV UTF-8") from error
     if not text.strip():
         raise InputError(
-            f"points file {path} is empty; it needs the header {','.join(COLUMNS)} and a row for each point"
+            f"points file {path} is empty; it needs the header {','.join(Kind.PIXELS.columns)} and a row for each point"
         )
     return text
 
@@ -161,25 +170,15 @@ def _parse(text: str, name: str, sequence: ImageSequence) -> PointSet:
         return _place_marks(*parse_markups(text), sequence.geometry)
     if name.endswith(".fcsv"):
         return _place_marks(*parse_old_markups(text), sequence.geometry)
-    locations = _find_locations(_split(text, ";"))
+    locations = _find_locations(split_rows(text, ";"))
     if locations is not None:
         return _parse_locations(locations, sequence.size)
-    table = _parse_table(_split(text, ","))
-    if set(table.columns) == set(COLUMNS):
-        return _parse_pixels(table)
-    if set(table.columns) == set(VOXEL_COLUMNS):
+    table = parse_table(text)
+    if table.kind in (Kind.RAS, Kind.LPS):
+        return _parse_positions(table, sequence.geometry)
+    if table.kind == Kind.VOXELS:
         return _parse_voxels(table, sequence.geometry)
-    return _parse_positions(table, sequence.geometry)
-
-
-def _split(text: str, delimiter: str) -> list[Row]:
-    """Rows that are not blank."""
-    reader = csv.reader(text.splitlines(), delimiter=delimiter, skipinitialspace=True)
-    try:
-        rows = [(reader.line_num, [field.strip() for field in row]) for row in reader]
-    except csv.Error as error:
-        raise InputError(f"line {reader.line_num} must be comma-separated text, got {error}; correct it") from error
-    return [(line, fields) for line, fields in rows if any(fields)]
+    return _parse_imagej(table) if table.kind == Kind.IMAGEJ else _parse_pixels(table, sequence.size)
 
 
 def _find_locations(rows: list[Row]) -> list[Row] | None:
@@ -194,85 +193,81 @@ def _parse_locations(rows: list[Row], size: tuple[int, int]) -> PointSet:
     """Column = round(x (W - 1)), row = round(y (H - 1)); a row that is not visible holds no point."""
     points = []
     for line, fields in rows:
-        values = _to_record(LOCATION_COLUMNS, fields, line)
-        if _parse_number(values["visible"], "visible", line) == 0:
+        values = to_record(LOCATION_COLUMNS, fields, line)
+        if parse_number(values["visible"], "visible", line) == 0:
             continue
         y, x = (
-            _round_half_up(_parse_number(values[axis], axis, line) * (length - 1))
+            round_half_up(parse_number(values[axis], axis, line) * (length - 1))
             for axis, length in zip("yx", size, strict=True)
         )
-        points.append((_parse_frame(values["frame"], line), y, x))
+        points.append((parse_frame(values["frame"], line), y, x))
     return PointSet.from_rows(points)
 
 
-def _parse_table(rows: list[Row]) -> Table:
-    header = [field.lower() for field in rows[0][1]]
-    columns = tuple(name for name in header if name not in (OBJECT, LABEL))
-    known = (COLUMNS, VOXEL_COLUMNS, *WORLD_COLUMNS.values())
-    twice = header.count(OBJECT) > 1 or header.count(LABEL) > 1
-    if not any(sorted(columns) == sorted(names) for names in known) or twice:
+def _parse_pixels(table: Table, size: tuple[int, int]) -> PointSet:
+    """Rows of frame, y and x, in pixels or in shares of a frame of that size."""
+    clicks, absent, places = Clicks(), [], []
+    for record in table.records:
+        frame = parse_frame(record.values[0], record.line)
+        if _is_absent(record.values[1:], record.line):
+            absent.append((frame, record.object))
+            continue
+        names = table.kind.columns[1:]
+        place = [parse_number(*pair, record.line) for pair in zip(record.values[1:], names, strict=True)]
+        if table.kind == Kind.SHARES:
+            place = [_scale(*each, record.line) for each in zip(place, size, names, strict=True)]
+        places += place
+        y, x = map(round_half_up, place)
+        clicks.add((frame, y, x), record.object, record.positive)
+    if table.kind != Kind.SHARES and look_like_shares(places):
         raise InputError(
-            f"the header must be {','.join(COLUMNS)} or one of {' '.join(','.join(names) for names in known[1:])}, "
-            f"got {','.join(header)[:80]}; name the columns in the first line"
+            "y and x must be pixels, but all lie between 0 and 1 as shares of the frame do; "
+            f"name the columns {','.join(Kind.SHARES.columns)} if they are shares"
         )
-    records = [(line, _to_record(header, fields, line)) for line, fields in rows[1:]]
-    objects = tuple(record.pop(OBJECT) for _, record in records) if OBJECT in header else ()
-    positive = tuple(_parse_label(record.pop(LABEL, ""), line) for line, record in records)
-    return Table(columns, tuple(records), objects, positive)
-
-
-def _parse_label(text: str, line: int) -> bool:
-    if text.lower() not in LABELS:
-        raise InputError(f"line {line}: label must be 1 or 0, positive or negative, got {text[:40]}; correct the line")
-    return LABELS[text.lower()]
-
-
-def _parse_pixels(table: Table) -> PointSet:
-    clicks, absent = Clicks(), []
-    for place, (line, record) in enumerate(table.records):
-        frame = _parse_frame(record["frame"], line)
-        others = {axis: record[axis] for axis in "yx"}
-        if _is_absent(others, line):
-            absent.append((frame, "".join(table.objects[place : place + 1])))
-        else:
-            y, x = (_round_half_up(_parse_number(others[axis], axis, line)) for axis in "yx")
-            clicks.add((frame, y, x), "".join(table.objects[place : place + 1]), table.positive[place])
     return clicks.as_points(absent)
+
+
+def _scale(share: float, length: int, column: str, line: int) -> float:
+    """The pixel of a share of a side, whose first and last pixel are 0 and 1."""
+    if not 0 <= share <= 1:
+        raise InputError(f"line {line}: {column} must be a share between 0 and 1, got {share:g}; correct the line")
+    return share * (length - 1)
+
+
+def _parse_imagej(table: Table) -> PointSet:
+    """ImageJ counts slices from one, and a pixel reaches from its number to the next."""
+    clicks = Clicks()
+    for record in table.records:
+        frame, y, x = (parse_number(*pair, record.line) for pair in zip(record.values, table.kind.columns, strict=True))
+        if frame != int(frame) or frame < 1:
+            raise InputError(f"line {record.line}: Slice must be a whole number from 1, got {record.values[0]}")
+        clicks.add((int(frame) - 1, math.floor(y), math.floor(x)), "", True)
+    return clicks.as_points([])
 
 
 def _parse_voxels(table: Table, geometry: Geometry | None) -> PointSet:
     """Voxel indices; a row with `absent` and nothing but the index along the sliced axis marks that frame."""
-    geometry = _need_geometry(geometry, ",".join(VOXEL_COLUMNS))
-    sliced = VOXEL_COLUMNS[geometry.axes[0]]
+    columns = table.kind.columns
+    geometry = _need_geometry(geometry, ",".join(columns))
+    sliced = geometry.axes[0]
     marks, absent = [], []
-    for place, (line, record) in enumerate(table.records):
-        if _is_absent({axis: record[axis] for axis in VOXEL_COLUMNS if axis != sliced}, line):
-            absent.append((_parse_frame(record[sliced], line), "".join(table.objects[place : place + 1])))
+    for record in table.records:
+        others = record.values[:sliced] + record.values[sliced + 1 :]
+        if _is_absent(others, record.line):
+            absent.append((parse_frame(record.values[sliced], record.line), record.object))
         else:
-            indices = _parse_three(record, VOXEL_COLUMNS, line)
-            name = "".join(table.objects[place : place + 1])
-            marks.append(Mark(f"line {line}", indices, name, table.positive[place]))
+            marks.append(_to_mark(record, columns))
     return _place_voxels(marks, np.array([mark.position for mark in marks]), geometry, absent)
 
 
-def _parse_three(record: dict[str, str], columns: tuple[str, ...], line: int) -> tuple[float, float, float]:
-    first, second, third = (_parse_number(record[name], name, line) for name in columns)
-    return first, second, third
-
-
 def _parse_positions(table: Table, geometry: Geometry | None) -> PointSet:
-    system = next(iter(table.columns)).partition("_")[0]
-    columns = WORLD_COLUMNS[system]
-    marks = [
-        Mark(
-            f"line {line}",
-            _parse_three(record, columns, line),
-            "".join(table.objects[place : place + 1]),
-            table.positive[place],
-        )
-        for place, (line, record) in enumerate(table.records)
-    ]
-    return _place_marks(system, marks, geometry)
+    marks = [_to_mark(record, table.kind.columns) for record in table.records]
+    return _place_marks(table.kind.value, marks, geometry)
+
+
+def _to_mark(record: Record, columns: tuple[str, ...]) -> Mark:
+    first, second, third = (parse_number(*pair, record.line) for pair in zip(record.values, columns, strict=True))
+    return Mark(f"line {record.line}", (first, second, third), record.object, record.positive)
 
 
 def _place_marks(system: str, marks: list[Mark], geometry: Geometry | None) -> PointSet:
@@ -294,7 +289,7 @@ def _place_voxels(marks: list[Mark], voxels: np.ndarray, geometry: Geometry, abs
     """Points on the voxels nearest to (P, 3) coordinates i, j, k; an error names the mark that lies outside."""
     clicks = Clicks()
     for mark, voxel in zip(marks, voxels.tolist(), strict=True):
-        indices = [_round_half_up(number) for number in voxel]
+        indices = [round_half_up(number) for number in voxel]
         if not all(0 <= index < length for index, length in zip(indices, geometry.shape, strict=True)):
             raise InputError(
                 f"{mark.where} lies outside the volume: it falls on voxel {indices} of {list(geometry.shape)}; "
@@ -309,48 +304,14 @@ def _need_geometry(geometry: Geometry | None, what: str) -> Geometry:
     if geometry is None:
         raise InputError(
             f"points in {what} need an input that says where its voxels lie, such as NIfTI; "
-            f"this one does not: give {','.join(COLUMNS)}"
+            f"this one does not: give {','.join(Kind.PIXELS.columns)}"
         )
     return geometry
 
 
-def _to_record(header: tuple[str, ...] | list[str], fields: list[str], line: int) -> dict[str, str]:
-    """Fields by column; missing ones at the end are empty."""
-    if any(fields[len(header) :]):
-        raise InputError(f"line {line} must have {len(header)} fields ({','.join(header)}), got {len(fields)}")
-    return dict(zip(header, fields + [""] * len(header), strict=False))
-
-
-def _is_absent(values: dict[str, str], line: int) -> bool:
+def _is_absent(values: tuple[str, ...], line: int) -> bool:
     """Whether a row says `absent` in the place of its coordinates; not both."""
-    words = {text.lower() for text in values.values()} - {""}
+    words = {text.lower() for text in values} - {""}
     if ABSENT in words and len(words) > 1:
         raise InputError(f"line {line} must hold a point or the word {ABSENT}, got both; remove one of the two")
     return ABSENT in words
-
-
-def _parse_frame(text: str, line: int) -> int:
-    frame = _parse_number(text, "frame", line)
-    if frame != int(frame):
-        raise InputError(f"line {line}: frame must be a whole number counted from zero, got {text}")
-    return int(frame)
-
-
-def _parse_number(text: str, column: str, line: int) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not abs(number) < LARGEST_COORDINATE:
-        raise InputError(f"line {line}: {column} must be a number, got {text or 'nothing'}; correct the line")
-    return number
-
-
-def _round_half_up(number: float) -> int:
-    """Round to the nearest whole number, halves upwards; exact, unlike floor(number + 0.5).
-
-    >>> [_round_half_up(number) for number in (0.5, 1.5, 2.49, -0.5)]
-    [1, 2, 2, 0]
-    """
-    whole = math.floor(number)
-    return whole + (number - whole >= 0.5)

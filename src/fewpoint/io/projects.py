@@ -1,10 +1,14 @@
 """The project file NAME.fewpoint: what a person did, one line an action, safe on disk before it counts.
 
-The first line says which input the project is about; every other one holds an action, or how a run now stands:
+The first line says which input the project is about; every other one holds an action, how a run now stands, how the
+project was last looked at, which run's masks are wanted, or whether they were accepted. "by" says who did an action:
 
     {"format": "fewpoint project", "version": 1, "input": "frames", "input_absolute": "/data/frames", "shape": …}
     {"at": "2026-11-15T12:00:00+00:00", "action": {"object": "object", "frame": 0, "y": 31, "kind": "add_point", …}}
     {"at": "2026-11-15T12:01:00+00:00", "run": {"id": 1, "state": "running", …}}
+    {"at": "2026-11-15T12:02:00+00:00", "look": {"low": -160, "high": 240}}
+    {"at": "2026-11-15T12:03:00+00:00", "choice": {"run": 1, "after": 2, "version": 7}}
+    {"at": "2026-11-15T12:04:00+00:00", "review": {"verdict": "accepted", "by": "Anna.x1/t1", "version": 7}}
 
 Lines are only ever added. The project is what comes out when all are done again in order. A last line that was cut
 short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.runs next to the file.
@@ -12,16 +16,18 @@ short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.ru
 
 import json
 import os
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, get_args
 
 from fewpoint.core.actions import Action, Redo, Undo, from_table, to_table
 from fewpoint.core.project import Project, apply_action
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.io.decoding import check_exists, explaining_read_errors
+from fewpoint.io.schema import expecting_ours
 
 SUFFIX = ".fewpoint"
 RUNS_SUFFIX = ".runs"
@@ -29,8 +35,9 @@ FORMAT = "fewpoint project"
 VERSION = 1
 LOCK_FILE = ".lock"
 
-RunState = Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted"]
-ENDED = ("finished", "failed", "cancelled", "interrupted")
+RunState = Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted", "deleted"]
+ENDED = ("finished", "failed", "cancelled", "interrupted", "deleted")
+Verdict = Literal["", "accepted", "rejected"]
 
 
 @dataclass(frozen=True)
@@ -38,9 +45,10 @@ class RunRecord:
     """How one run of a project stands.
 
     version: of the project that it works on. refined_from: the run whose networks it went on from, if any.
-    state: waiting, running, finished, failed, cancelled, or interrupted if the server was stopped meanwhile.
+    state: waiting, running, finished, failed, cancelled, interrupted if the server was stopped meanwhile, or deleted.
     best: there are masks, of the whole run or of as much of it as there was. objects: the numbers of
-    those that it segments.
+    those that it segments. words: what it was told, in a few words. notes: what a person should know before trusting
+    its masks. figures: by the number of an object as text, what is known of its masks.
     """
 
     id: int
@@ -53,6 +61,41 @@ class RunRecord:
     message: str = ""
     error: str = ""
     best: bool = False
+    words: str = ""
+    notes: tuple[str, ...] = ()
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The run whose masks a person wants to see, as long as no run that began later has finished.
+
+    after: the last run at the time. version: of the project at the time; what was said before it changes nothing.
+    """
+
+    run: int
+    after: int
+    version: int
+
+
+@dataclass(frozen=True)
+class Review:
+    """Whether somebody who checked the masks accepts them. version: of the project at the time."""
+
+    verdict: Verdict = ""
+    by: str = ""
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a project was last looked at; it changes no mask and cannot be undone.
+
+    low, high: the pixel values shown as black and white, None for those of the file.
+    """
+
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,47 +112,105 @@ class Header:
         return relative if relative.exists() else Path(self.input_absolute)
 
 
+@dataclass(frozen=True)
+class Deed:
+    """An action that counts. by: who did it. number: its place in the whole log. after: the project that it led to."""
+
+    action: Action
+    by: str
+    number: int
+    after: Project
+
+
 class History:
-    """All states that a project has had, with one place among them, moved by undo and redo."""
+    """What was done to a project, in order. Undo takes back the last thing that the same person did.
+
+    What others did since stays. A person is named by a text of the form NAME.BROWSER/TAB: who has nothing left of their
+    own to undo may undo what the same browser did before, and what nobody signed.
+    """
 
     def __init__(self, first: Project) -> None:
         self.version = 0
-        self._done, self._undone = [first], []
+        self._first = first
+        self._done: list[Deed] = []
+        self._undone: list[Deed] = []
 
     @property
     def project(self) -> Project:
-        return self._done[-1]
+        return self._done[-1].after if self._done else self._first
+
+    def can_undo(self, by: str = "") -> bool:
+        return _find_last(self._done, by) is not None
+
+    def can_redo(self, by: str = "") -> bool:
+        return _find_last(self._undone, by) is not None
 
     @property
-    def can_undo(self) -> bool:
-        return len(self._done) > 1
+    def undoers(self) -> tuple[str, ...]:
+        """All who did something that counts."""
+        return tuple(dict.fromkeys(deed.by for deed in self._done))
 
     @property
-    def can_redo(self) -> bool:
-        return bool(self._undone)
+    def redoers(self) -> tuple[str, ...]:
+        """All who took something back that can be done again."""
+        return tuple(dict.fromkeys(deed.by for deed in self._undone))
 
-    def do(self, action: Action) -> None:
+    def do(self, action: Action, by: str = "") -> None:
         """Change the project; InputError, and no change, for an action that has no meaning here."""
-        if isinstance(action, Undo):
-            if not self.can_undo:
-                raise InputError("there is nothing to undo")
-            self._undone.append(self._done.pop())
-        elif isinstance(action, Redo):
-            if not self._undone:
-                raise InputError("there is nothing to redo")
-            self._done.append(self._undone.pop())
-        else:
-            self._done.append(apply_action(action, self.project, self.version + 1))
-            self._undone.clear()
+        self._done, self._undone = self._after(action, by)
         self.version += 1
 
-    def check(self, action: Action) -> None:
+    def check(self, action: Action, by: str = "") -> None:
         """Raise InputError for an action that `do` would refuse."""
-        if isinstance(action, Undo | Redo):
-            if not (self.can_undo if isinstance(action, Undo) else self.can_redo):
-                raise InputError(f"there is nothing to {action.kind}")
-        else:
-            apply_action(action, self.project, self.version + 1)
+        self._after(action, by)
+
+    def _after(self, action: Action, by: str) -> tuple[list[Deed], list[Deed]]:
+        """What counts and what was taken back, after an action."""
+        if isinstance(action, Undo):
+            deed = _find_last(self._done, by)
+            if deed is None:
+                raise InputError("there is nothing to undo that you did")
+            return self._without(deed), [*self._undone, deed]
+        if isinstance(action, Redo):
+            deed = _find_last(self._undone, by)
+            if deed is None:
+                raise InputError("there is nothing to redo")
+            again = replace(deed, after=apply_action(deed.action, self.project, deed.number))
+            return [*self._done, again], [each for each in self._undone if each is not deed]
+        number = self.version + 1
+        deed = Deed(action, by, number, apply_action(action, self.project, number))
+        return [*self._done, deed], [each for each in self._undone if each.by != by]
+
+    def _without(self, taken: Deed) -> list[Deed]:
+        """What counts without one deed; a later one that rested on it has no effect any more."""
+        place = next(index for index, deed in enumerate(self._done) if deed is taken)
+        kept = self._done[:place]
+        project = kept[-1].after if kept else self._first
+        for deed in self._done[place + 1 :]:
+            with suppress(InputError):
+                project = apply_action(deed.action, project, deed.number)
+            kept.append(replace(deed, after=project))
+        return kept
+
+
+def _find_last(deeds: list[Deed], by: str) -> Deed | None:
+    """The last deed of a person, else of the same browser or of nobody."""
+    own = next((deed for deed in reversed(deeds) if deed.by == by), None)
+    return own or next((deed for deed in reversed(deeds) if _browser(deed.by) in (_browser(by), "")), None)
+
+
+def _browser(by: str) -> str:
+    """The browser of a person, who may have another name there by now: BROWSER of NAME.BROWSER/TAB."""
+    return by.partition("/")[0].rpartition(".")[2]
+
+
+def name_person(by: str) -> str:
+    """What a person calls themselves, empty if they do not say.
+
+    >>> name_person("Anna.x7/t1"), name_person("x7/t1")
+    ('Anna', '')
+    """
+    return by.partition("/")[0].rpartition(".")[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +222,9 @@ class ProjectFile:
     history: History
     runs: dict[int, RunRecord]
     length: int
+    look: Look = Look()
+    choice: Choice | None = None
+    review: Review = Review()
 
     @property
     def project(self) -> Project:
@@ -144,23 +248,35 @@ def read_project(path: str | Path, version: int | None = None) -> ProjectFile:
     """Read a project, or as it was after so many actions."""
     path = Path(path)
     check_exists(path)
+    with expecting_ours(path):
+        return _read_project(path, version)
+
+
+def _read_project(path: Path, version: int | None) -> ProjectFile:
     with explaining_read_errors(path):
         data = path.read_bytes()
     lines, length = _split_whole(data)
     if not lines:
         raise InputError(f"{path} is not a fewpoint project; give a file that ends in {SUFFIX}")
     header = _read_header(lines[0], path)
-    history, runs = History(Project(header.shape)), {}
+    history, runs, look, choice = History(Project(header.shape)), {}, Look(), None
+    review = Review()
     for number, line in enumerate(lines[1:], start=2):
         try:
             if "run" in line:
                 record = _read_run(line["run"])
                 runs[record.id] = record
+            elif "look" in line:
+                look = _read_look(line["look"])
+            elif "choice" in line:
+                choice = _read_choice(line["choice"])
+            elif "review" in line:
+                review = _read_review(line["review"])
             elif version is None or history.version < version:
-                history.do(from_table(line.get("action")))
+                history.do(from_table(line.get("action")), str(line.get("by", "")))
         except InputError as error:
             raise InputError(f"line {number} of {path} cannot be read: {error}") from error
-    return ProjectFile(path, header, history, runs, length)
+    return ProjectFile(path, header, history, runs, length, look, choice, review)
 
 
 class ProjectLog:
@@ -168,7 +284,8 @@ class ProjectLog:
 
     def __init__(self, file: ProjectFile, stream: BinaryIO, lock: Any) -> None:
         self.path, self.header = file.path, file.header
-        self.history, self.runs = file.history, dict(file.runs)
+        self.history, self.runs, self.look = file.history, dict(file.runs), file.look
+        self.choice, self.review = file.choice, file.review
         self._stream, self._length, self._lock = stream, file.length, lock
 
     @classmethod
@@ -204,16 +321,32 @@ class ProjectLog:
     def project(self) -> Project:
         return self.history.project
 
-    def do(self, action: Action) -> None:
+    def do(self, action: Action, by: str = "") -> None:
         """Check an action, write it down, then let it count."""
-        self.history.check(action)
-        self._append({"action": to_table(action)})
-        self.history.do(action)
+        self.history.check(action, by)
+        self._append({**({"by": by} if by else {}), "action": to_table(action)})
+        self.history.do(action, by)
 
     def record_run(self, record: RunRecord) -> None:
         """Write down how a run now stands."""
         self._append({"run": asdict(record)})
         self.runs[record.id] = record
+
+    def record_look(self, look: Look) -> None:
+        """Write down how the project is looked at."""
+        if look != self.look:
+            self._append({"look": asdict(look)})
+            self.look = look
+
+    def record_choice(self, choice: Choice) -> None:
+        """Write down which run's masks are wanted."""
+        self._append({"choice": asdict(choice)})
+        self.choice = choice
+
+    def record_review(self, review: Review) -> None:
+        """Write down whether the masks are accepted."""
+        self._append({"review": asdict(review)})
+        self.review = review
 
     def read_bytes(self) -> bytes:
         """The whole file as it is now."""
@@ -252,7 +385,7 @@ def _split_whole(data: bytes) -> tuple[list[dict[str, Any]], int]:
     for number, piece in enumerate(pieces[:-1]):
         try:
             entry = json.loads(piece)
-        except ValueError:
+        except (ValueError, RecursionError):
             entry = None
         if not isinstance(entry, dict):
             if number == len(pieces) - 2:
@@ -283,12 +416,38 @@ def _read_run(table: Any) -> RunRecord:
     names = {field.name for field in fields(RunRecord)}
     try:
         known = {name: value for name, value in table.items() if name in names}
-        record = RunRecord(**{**known, "objects": tuple(known.get("objects", ()))})
+        lists = {name: tuple(known.get(name, ())) for name in ("objects", "notes")}
+        record = RunRecord(**{**known, **lists})
     except (AttributeError, TypeError):
         raise InputError("a run must have a number and a version") from None
     if type(record.id) is not int or record.id < 1:
         raise InputError("the number of a run must be a whole number above 0")
     return record
+
+
+def _read_look(table: Any) -> Look:
+    names = {field.name for field in fields(Look)}
+    known = {name: value for name, value in table.items() if name in names} if isinstance(table, dict) else {}
+    if not all(value is None or isinstance(value, int | float) for value in known.values()):
+        raise InputError("a window must have numbers")
+    return Look(**known)
+
+
+def _read_choice(table: Any) -> Choice:
+    try:
+        return Choice(int(table["run"]), int(table["after"]), int(table["version"]))
+    except (KeyError, TypeError, ValueError):
+        raise InputError("a choice must name a run") from None
+
+
+def _read_review(table: Any) -> Review:
+    try:
+        verdict, by, version = table["verdict"], str(table["by"]), int(table["version"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError("a review must have a verdict") from None
+    if verdict not in get_args(Verdict):
+        raise InputError("a verdict must be accepted, rejected or empty")
+    return Review(verdict, by, version)
 
 
 def _to_line(entry: dict[str, Any]) -> bytes:

@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fewpoint.core.bound import read_share
 from fewpoint.core.job import EVERY, AddedWords, Bounds, BoxOnFrame, Changes, GivenBound, Job
+from fewpoint.core.plain_text import parse_number, parse_whole
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
 from fewpoint.io.given_words import parse_words
@@ -15,12 +17,13 @@ COLUMNS: dict[str, str] = {
     "input": "what is segmented, any input of fewpoint segment; a .fewpoint project comes with all that it says",
     "points": "its clicks; may be left out where the input comes with a 2dlocs.csv or is a project",
     "name": "of its run folder; else that of the input",
-    "max_fraction": "largest share of a frame that the object covers",
+    "max_fraction": "bound: the largest share of a frame that the object covers, as 5% or 0.05",
     "largest_box": "instead: FRAME,Y0,X0,Y1,X1 round the object where it is largest",
     "outlined": "drawn masks, [NAME=]FRAME=MASK or [NAME=]FILE, several with a semicolon between",
     "boxes": "[NAME=]FRAME,Y0,X0,Y1,X1 round the object on any frame, several with a semicolon between",
     "size": "how many times larger masks should be, [NAME=][FRAME:]FACTOR, several with a semicolon between",
     "preset": "auto, accurate, fast or paper",
+    "method": "instead of a preset: a method other than fewpoint's own, see fewpoint info",
     "settings": "a TOML file, or section.key=value, several with a semicolon between",
     "seed": "a whole number",
     "axis": "along which a volume is cut",
@@ -29,6 +32,7 @@ COLUMNS: dict[str, str] = {
     "window": "LEVEL,WIDTH, or lung, bone, brain or soft",
     "time_limit": "minutes",
     "warm_start": "a finished run, or its model.npz, from whose networks learning starts",
+    "witness": "a pretrained model that has a say in the masks, see fewpoint models list",
 }
 DOUBLE_SUFFIXES = (".nii.gz", ".ome.tif", ".ome.tiff", ".ome.zarr")
 
@@ -70,14 +74,16 @@ def build_job(row: Row, defaults: Job) -> Job:
         name=_name(values, path),
         input=str(path),
         points=_find(row, "points") or "",
-        reading=_read_reading(row),
-        bounds=_read_bounds(values),
-        added_words=_read_words(row),
-        preset=values.get("preset", defaults.preset),
+        reading=_read_reading(row, defaults.reading),
+        bounds=_read_bounds(values) or defaults.bounds,
+        added_words=_read_words(row) or defaults.added_words,
+        method=values.get("method", None if "preset" in values else defaults.method),
+        preset=values.get("preset", None if "method" in values else defaults.preset),
         changes=(*defaults.changes, *_read_changes(row)),
-        seed=_read_whole(values, "seed"),
-        time_limit_s=_read_limit(values),
+        seed=_read_whole(values, "seed") if "seed" in values else defaults.seed,
+        time_limit_s=_read_limit(values) if "time_limit" in values else defaults.time_limit_s,
         warm_start=_find(row, "warm_start") or defaults.warm_start,
+        witness=values.get("witness", defaults.witness),
     )
     return settle_job(job)
 
@@ -115,13 +121,13 @@ def _find(row: Row, column: str) -> str | None:
     return str(row.find(row.values[column])) if column in row.values else None
 
 
-def _read_reading(row: Row) -> Reading:
+def _read_reading(row: Row, defaults: Reading) -> Reading:
     values = row.values
     return Reading(
-        axis=values.get("axis", "auto"),
-        channels=_read_wholes(values, "channels"),
+        axis=values.get("axis", defaults.axis),
+        channels=_read_wholes(values, "channels") if "channels" in values else defaults.channels,
         added=tuple(str(row.find(part.strip())) for part in _split(values.get("with", ""))),
-        window=parse_window(values["window"]) if "window" in values else None,
+        window=parse_window(values["window"]) if "window" in values else defaults.window,
     )
 
 
@@ -129,7 +135,7 @@ def _read_bounds(values: dict[str, str]) -> Bounds:
     if "max_fraction" in values and "largest_box" in values:
         raise InputError("give max_fraction or largest_box, not both")
     if "max_fraction" in values:
-        return ((EVERY, GivenBound(_read_number(values, "max_fraction"))),)
+        return ((EVERY, GivenBound(_read_fraction(values["max_fraction"]))),)
     return ((EVERY, GivenBound(box=_read_box(values))),) if "largest_box" in values else ()
 
 
@@ -150,36 +156,37 @@ def _read_changes(row: Row) -> Changes:
     return parse_changes(_split(text))
 
 
-def _read_limit(values: dict[str, str]) -> float | None:
+def _read_limit(values: dict[str, str]) -> float:
     """Seconds of the minutes that a row says."""
-    if "time_limit" not in values:
-        return None
     minutes = _read_number(values, "time_limit")
     if not 0 < minutes < float("inf"):
         raise InputError(f"time_limit must be minutes above 0, got {values['time_limit']}")
     return 60 * minutes
 
 
+def _read_fraction(text: str) -> float:
+    try:
+        return read_share(text)
+    except ValueError:
+        raise InputError(f"max_fraction must be a share of a frame, as 5% or 0.05, got {text[:40]}") from None
+
+
 def _read_number(values: dict[str, str], column: str) -> float:
     try:
-        return float(values[column])
+        return parse_number(values[column])
     except ValueError:
         raise InputError(f"{column} must be a number, got {values[column][:40]}") from None
 
 
-def _read_whole(values: dict[str, str], column: str) -> int | None:
-    if column not in values:
-        return None
-    if not values[column].isdecimal():
+def _read_whole(values: dict[str, str], column: str) -> int:
+    if not (values[column].isascii() and values[column].isdecimal()):
         raise InputError(f"{column} must be a whole number, 0 or above, got {values[column][:40]}")
     return int(values[column])
 
 
 def _read_wholes(values: dict[str, str], column: str) -> tuple[int, ...]:
-    if column not in values:
-        return ()
     try:
-        return tuple(int(part) for part in re.split(r"[,;\s]+", values[column]))
+        return tuple(parse_whole(part) for part in re.split(r"[,;\s]+", values[column]))
     except ValueError:
         raise InputError(f"{column} must be {COLUMNS[column]}, got {values[column][:40]}") from None
 

@@ -33,6 +33,7 @@ from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_jso
 from fewpoint.io.decoding import load_array, naming
 from fewpoint.io.formats import Outputs
 from fewpoint.io.masks import RESULT_FILE
+from fewpoint.io.schema import NUMBER, OneOf, check_table, check_version, expecting_ours
 from fewpoint.io.sources import read_source, write_source
 from fewpoint.io.tables import read_priors, write_history, write_priors
 
@@ -43,12 +44,25 @@ MANIFEST_FILE = "manifest.json"
 MANIFEST_FORMAT = "fewpoint run"
 LOCK_FILE = ".lock"
 STAGES_FOLDER = "stages"
+COSTS_FILE = "costs.json"
+SUPERPIXELS_FILE = "superpixels.npz"
 GROUPS = "groups"
 SOURCE_FILE = "source.json"
 PRIORS_FILE = "priors.csv"
 HISTORY_FILE = "history.csv"
 POINTS_FILE = "points.json"
 WORDS_FILE = "words.json"
+
+# What is read of a manifest; a run adds more.
+MANIFEST_VERSION = 1
+OBJECT_SCHEMA = {"bound": NUMBER, "bound_origin": str, "bound_doubt?": NUMBER, "name?": str, "colour?": [int]}
+MANIFEST_SCHEMA = {
+    "format": str,
+    "state": OneOf(("running", "finished")),
+    "identity": {"version": str, "method": str, "sequence": str, "points": str, "settings": str, "seed": int},
+    "result?": {"objects?": [OBJECT_SCHEMA], "notes?": [str]},
+    "groups?": dict,
+}
 
 # Errors of the call, not of the run: starting the same run again cannot help.
 REFUSALS = (InputError, SettingsError, DeviceError)
@@ -59,6 +73,7 @@ class RunIdentity:
     """What a result depends on; two runs with equal identities give the same result.
 
     sequence, points, settings, words: hashes. bound, time_limit: as text. start: what the networks start from, as text.
+    witness: name and hash of a pretrained model.
     What has a default was not known to earlier versions.
     """
 
@@ -72,6 +87,7 @@ class RunIdentity:
     time_limit: str = "none"
     start: str = "random weights"
     words: str = "none"
+    witness: str = "none"
 
 
 # What the user calls each part; {then} and {now} are shown if the value means something to a person.
@@ -86,14 +102,15 @@ PART_NAMES = {
     "time_limit": "time limit ({then}, now {now})",
     "start": "start ({then}, now {now})",
     "words": "outlines, boxes or sizes",
+    "witness": "witness ({then}, now {now})",
 }
 
 
 class RunFolder:
     """A folder that belongs to one run and, while open, to one process.
 
-    A first start that is refused for its input, settings or device leaves nothing behind; a run that is stopped or
-    fails otherwise leaves what it has, to be continued.
+    A first start that is refused for its input, settings or device before any stage is done leaves nothing behind; a
+    run that is stopped or fails otherwise leaves what it has, to be continued.
 
     with RunFolder.open("out", identity) as run:
         write_arrays(run.artefact("superpixels.npz"), arrays)
@@ -146,7 +163,7 @@ class RunFolder:
 
     def write_manifest(self, state: str, extra: dict[str, Any]) -> None:
         """Record the state, "running" or "finished", and add `extra` to what was recorded before."""
-        reserved = sorted(extra.keys() & {"format", "identity", "state"})
+        reserved = sorted(extra.keys() & {"format", "identity", "state", "version"})
         if reserved:
             raise OutputError(f"a manifest's own entries cannot be replaced, got {', '.join(reserved)}; rename them")
         manifest = {**self._manifest, **extra, "state": state}
@@ -158,6 +175,11 @@ class RunFolder:
         with explaining_write_errors(self.path):
             for leftover in list(self.path.rglob(f"*{PARTIAL_SUFFIX}")):
                 remove(leftover)
+
+    def _holds_artefacts(self) -> bool:
+        """Whether a stage has left anything that took long to make, as training does."""
+        stages = self.path / STAGES_FOLDER
+        return any(entry.is_file() and entry.name not in (COSTS_FILE, SUPERPIXELS_FILE) for entry in stages.rglob("*"))
 
     def close(self) -> None:
         """Let go of the folder.
@@ -173,7 +195,7 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._is_new and isinstance(error, REFUSALS):
+        if self._is_new and isinstance(error, REFUSALS) and not self._holds_artefacts():
             _discard(self.path)
         self.close()
 
@@ -278,7 +300,7 @@ def write_told(points: PointSet, words: SaidWords, folder: Path) -> None:
 def read_told(folder: Path) -> tuple[PointSet | None, SaidWords]:
     """What write_told wrote; None and nothing for a run of an earlier version."""
     points, words = folder / POINTS_FILE, folder / WORDS_FILE
-    with naming(folder):
+    with naming(folder), expecting_ours(folder):
         said = read_json(words) if words.exists() else {}
         told = PlainPoints.from_table(read_json(points)).to_points() if points.exists() else None
         return told, tuple((name, Words.from_table(table)) for name, table in sorted(said.items()))
@@ -297,6 +319,11 @@ def _numbered(name: str, number: int) -> str:
 def load_result(folder: str | Path) -> Result:
     """Read back what write_result wrote, except for the course of training."""
     folder = Path(folder)
+    with expecting_ours(folder):
+        return _load_result(folder)
+
+
+def _load_result(folder: Path) -> Result:
     described = read_finished(folder)["result"]
     masks, maps, names = (load_array(folder / RESULT_FILE, key) for key in ("masks", "probabilities", "names"))
     source = read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
@@ -317,8 +344,8 @@ def load_result(folder: str | Path) -> Result:
 
 
 def read_bound(described: dict[str, Any]) -> AreaBound:
-    """The bound of an object by its summary; those of version 0.1 do not say whether to trust it."""
-    return AreaBound(described["bound"], described["bound_origin"], described.get("bound_trusted", True))
+    """The bound of an object by its summary; those of version 0.1 do not say how far to doubt it."""
+    return AreaBound(described["bound"], described["bound_origin"], described.get("bound_doubt", 0.0))
 
 
 def read_finished(folder: Path) -> dict[str, Any]:
@@ -326,6 +353,7 @@ def read_finished(folder: Path) -> dict[str, Any]:
     manifest = _read_manifest(folder)
     if manifest is None or manifest["state"] != "finished":
         raise InputError(f"{folder} must be the folder of a finished run; give another, or let the run finish first")
+    check_table(manifest, {"result": dict}, folder / MANIFEST_FILE)
     return manifest
 
 
@@ -347,13 +375,16 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _read_manifest(path: Path) -> dict[str, Any] | None:
-    """The manifest, or None if there is none or it is not ours."""
+    """The manifest, or None if there is none or it is not ours; InputError for one of ours that was tampered with."""
     try:
         manifest = read_json(path / MANIFEST_FILE)
     except InputError:
         return None
-    is_ours = manifest.get("format") == MANIFEST_FORMAT and "state" in manifest
-    return manifest if is_ours and isinstance(manifest.get("identity"), dict) else None
+    if manifest.get("format") != MANIFEST_FORMAT:
+        return None
+    check_version(manifest, MANIFEST_VERSION, path / MANIFEST_FILE)
+    check_table(manifest, MANIFEST_SCHEMA, path / MANIFEST_FILE)
+    return manifest
 
 
 def _agree_on_manifest(path: Path, identity: RunIdentity) -> dict[str, Any]:
@@ -361,7 +392,8 @@ def _agree_on_manifest(path: Path, identity: RunIdentity) -> dict[str, Any]:
     _refuse_foreign(path)
     manifest = _read_manifest(path)
     if manifest is None:
-        manifest = {"format": MANIFEST_FORMAT, "state": "running", "identity": asdict(identity)}
+        manifest = {"format": MANIFEST_FORMAT, "version": MANIFEST_VERSION, "state": "running"}
+        manifest["identity"] = asdict(identity)
         write_json(path / MANIFEST_FILE, manifest)
         return manifest
     different = _list_differences(manifest["identity"], asdict(identity))

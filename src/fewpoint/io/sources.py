@@ -11,6 +11,17 @@ from fewpoint.core.geometry import Geometry
 from fewpoint.core.source import Reading, Source
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import read_json, write_json
+from fewpoint.io.schema import check_table
+
+SCHEMA = {
+    "path": str,
+    "format": str,
+    "geometry": (dict, type(None)),
+    "header": str,
+    "reading": {"axis": str, "channels": [int], "added": [str], "window": (list, type(None))},
+    "notes": [str],
+    "unit?": str,
+}
 
 
 def write_source(source: Source, path: Path) -> None:
@@ -23,6 +34,7 @@ def write_source(source: Source, path: Path) -> None:
         "header": b64encode(source.header).decode("ascii"),
         "reading": asdict(source.reading),
         "notes": list(source.notes),
+        "unit": source.unit,
     }
     write_json(path, content)
 
@@ -35,6 +47,7 @@ def vars_of(geometry: Geometry) -> dict[str, Any]:
 def read_source(path: Path) -> Source:
     """Read what write_source wrote."""
     content = read_json(path)
+    check_table(content, SCHEMA, path)
     try:
         return Source(
             content["path"],
@@ -43,8 +56,9 @@ def read_source(path: Path) -> Source:
             b64decode(content["header"]),
             _read_reading(content["reading"]),
             tuple(content["notes"]),
+            content.get("unit", ""),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} must describe the input of a run, got something else; run again") from error
 
 

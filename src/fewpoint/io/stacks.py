@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core.paging import gather_frames, let_go, make_frames, walk
+from fewpoint.core.plain_text import is_encodable
 from fewpoint.core.sequence import numbered_names
 from fewpoint.errors import InputError
 from fewpoint.io import dicom, itk, nifti, tiff, video, zarr_images
+from fewpoint.io.apart.calls import call
 from fewpoint.io.decoding import check_exists, decode_image, explaining_read_errors, load_array
 from fewpoint.io.volumes import Stack, Volume, cut_volume
 
@@ -34,13 +36,18 @@ READERS: dict[tuple[str, ...], Callable[[Path], Volume]] = {
 
 
 def read_stack(path: Path, *, inside: tuple[str, ...], key: str, axis: str = "auto") -> Stack:
-    """Read all frames at a path.
+    """Read all frames at a path, in a process apart.
 
     inside: folders and files to look for in a folder; the first that is there is read in its place.
     key: name of the array in a .npz that holds several.
     axis: along which a volume is cut, one of AXIS_CHOICES.
     """
     check_exists(path)
+    return call(decode_stack, path, inside, key, axis)
+
+
+def decode_stack(path: Path, inside: tuple[str, ...], key: str, axis: str) -> Stack:
+    """What read_stack reads, in this process."""
     if path.is_dir():
         path = next((path / name for name in inside if (path / name).exists()), path)
     reader = _find_reader(path)
@@ -109,8 +116,14 @@ def stack_frames(frames: Iterable[tuple[str, np.ndarray]], count: int) -> np.nda
     return stack
 
 
+def read_picture(path: Path) -> np.ndarray:
+    """One PNG or JPEG as (H, W, 1) or (H, W, 3), in a process apart."""
+    check_exists(path)
+    return call(decode_image, path)
+
+
 def _read_folder(folder: Path) -> Stack:
-    paths = _list_frames(folder)
+    paths = list_frames(folder)
     names = tuple(path.stem for path in paths)
     for earlier, later in pairwise(paths):
         if earlier.stem == later.stem:
@@ -121,7 +134,8 @@ def _read_folder(folder: Path) -> Stack:
     return Stack(frames, names, PICTURES)
 
 
-def _list_frames(folder: Path) -> list[Path]:
+def list_frames(folder: Path) -> list[Path]:
+    """The pictures of a folder in the order of its frames; InputError if there are none."""
     with explaining_read_errors(folder):
         entries = [entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")]
     paths = [entry for entry in entries if entry.suffix.lower() in FRAME_SUFFIXES]
@@ -130,6 +144,9 @@ def _list_frames(folder: Path) -> list[Path]:
             f"no frames in {folder}: looked for files ending in {', '.join(FRAME_SUFFIXES)}; "
             "give the folder that holds the frames themselves"
         )
+    for path in paths:
+        if not is_encodable(path.name):
+            raise InputError(f"names of frames must be valid UTF-8, {folder} has {path.name!a}; rename it")
     return sorted(paths, key=lambda path: (natural_order(path.stem), path.name))
 
 

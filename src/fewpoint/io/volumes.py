@@ -20,6 +20,7 @@ class Stack:
     frames: (T, H, W, C) of any real type. geometry: None for frames that have no place.
     header: the file's own header, for writing one in the same format; empty if there is none.
     notes: what a user should know about the input, a sentence each.
+    unit: of the pixel values, empty if the file does not say.
     """
 
     frames: np.ndarray
@@ -28,6 +29,7 @@ class Stack:
     geometry: Geometry | None = None
     header: bytes = b""
     notes: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,7 @@ class Volume:
     voxels: (I, J, K, C) in the file's own order. geometry: None if the file says nothing of places.
     stacked: the file is a stack of slices along K, which are the frames unless another axis is asked for.
     notes: what a user should know about it, a sentence each.
+    unit: of the voxel values, empty if the file does not say.
     """
 
     voxels: np.ndarray
@@ -45,6 +48,7 @@ class Volume:
     header: bytes = b""
     stacked: bool = False
     notes: tuple[str, ...] = ()
+    unit: str = ""
 
 
 def cut_volume(volume: Volume, axis: str) -> Stack:
@@ -58,7 +62,8 @@ def cut_volume(volume: Volume, axis: str) -> Stack:
         is_fixed = axis == "auto" and (volume.stacked or geometry.over_time)
         geometry = geometry if is_fixed else geometry.cut(axis)
         frames = geometry.to_frames(volume.voxels)
-    return Stack(frames, numbered_names(len(frames)), volume.format, geometry, volume.header, volume.notes)
+    names = numbered_names(len(frames))
+    return Stack(frames, names, volume.format, geometry, volume.header, volume.notes, volume.unit)
 
 
 def is_same_place(one: Geometry | None, other: Geometry | None) -> bool:

@@ -1,19 +1,22 @@
 """Learning to and from one file, so that a killed run continues from one of its last epochs."""
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import torch
 
 from fewpoint.core import EpochRecord
+from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
-from fewpoint.learning.unscented import Gaussian
 
 LEAST_SECONDS = 10.0  # between checkpoints: on a fast GPU, writing one takes as long as an epoch
+BEGINNING, DIGEST = b"fewpoint checkpoint 1\n", 32  # then the SHA-256 of all that follows
 SHORT_SECONDS = 0.1  # to write one; if it takes longer, the interval grows in proportion
 
 
@@ -44,18 +47,37 @@ def save_learning(learning: Learning, file: BinaryIO, owner: str = "") -> None:
         "courses": courses,
         "window_weights": learning.window_weights,
     }
-    torch.save(payload, file)
+    stream = BytesIO()
+    torch.save(payload, stream)
+    data = stream.getvalue()
+    file.write(BEGINNING + hashlib.sha256(data).digest() + data)
 
 
 def load_learning(learning: Learning, path: Path, owner: str = "") -> None:
-    """Bring a freshly started learning to the state in the file; a file of another owner is ignored."""
-    payload = torch.load(path, map_location="cpu", weights_only=True)
+    """Bring a freshly started learning to the state in the file.
+
+    A file of another owner is ignored, and one of which a bit has changed since: learning then starts anew.
+    """
+    data = _read_whole(path)
+    if data is None:
+        return
+    payload = torch.load(BytesIO(data), map_location="cpu", weights_only=True)
     if payload["owner"] != owner:
         return
     learning.trainer.load_state_dict(payload["trainer"])
     learning.window_weights = payload["window_weights"]
     for course, stored in zip(learning.courses, payload["courses"], strict=True):
         course.progress, course.remembered = _unpack(stored["progress"]), stored["remembered"]
+
+
+def _read_whole(path: Path) -> bytes | None:
+    """What was written, None if it is not that any more."""
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        return None
+    digest, data = stored[len(BEGINNING) :][:DIGEST], stored[len(BEGINNING) + DIGEST :]
+    return data if stored.startswith(BEGINNING) and hashlib.sha256(data).digest() == digest else None
 
 
 def _pack(progress: Progress) -> dict:

@@ -4,12 +4,6 @@ import numpy as np
 
 from fewpoint.core import PointSet
 
-FEWEST_CLICKS = 8
-REACH = 3  # each click is compared with this many clicked frames after it
-TRUSTED_SHARE = 0.75  # of the bound: clicks farther apart than that indicate movement, not size
-WINDOW = 0.12  # of the sequence, but at least four clicks wide
-LIMITS = (0.05, 5.0)
-
 
 def mean_places(points: PointSet) -> tuple[np.ndarray, np.ndarray]:
     """(K,) clicked frames, in order, and the (K, 2) mean y and x of the clicks on each."""
@@ -48,28 +42,3 @@ def squared_steps(points: PointSet) -> np.ndarray:
     """
     _, places = mean_places(points)
     return (np.diff(places, axis=0) ** 2).sum(axis=1)
-
-
-def size_profile(points: PointSet, n_frames: int, bound_area: float) -> np.ndarray:
-    """(T,) relative size of the object on each frame, 1 on average, from how far apart nearby clicks are.
-
-    Two places drawn uniformly from a disc of area A have a mean squared distance of A / pi: if the object is small,
-    clicks on neighbouring frames are close. If clicks are few, or so far apart that the object must be moving
-    (bound_area in pixels is the largest it can be), the profile is flat.
-    """
-    frames, places = mean_places(points)
-    if len(frames) < FEWEST_CLICKS:
-        return np.ones(n_frames)
-    first, second = np.triu_indices(len(frames), 1)
-    near = second - first <= REACH
-    first, second = first[near], second[near]
-    squares = ((places[first] - places[second]) ** 2).sum(axis=1)
-    spacing = float(np.median(np.diff(frames)))
-    width = max(4 * spacing, WINDOW * n_frames) / 2
-    middles = (frames[first] + frames[second]) / 2
-    weights = np.exp(-0.5 * ((np.arange(n_frames)[:, np.newaxis] - middles) / width) ** 2)
-    # Far from every click the profile returns to the mean.
-    areas = np.pi * (weights @ squares + 1e-3 * squares.mean()) / (weights.sum(axis=1) + 1e-3)
-    if areas.mean() > TRUSTED_SHARE * bound_area or areas.mean() == 0:
-        return np.ones(n_frames)
-    return np.clip(areas / areas.mean(), *LIMITS)

@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from fewpoint.core import AreaBound, EpochRecord
+from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.priors import initial_state, update_priors
 from fewpoint.learning.settings import PriorSettings, StoppingSettings
 from fewpoint.learning.stopping import StopState, update_stop
-from fewpoint.learning.unscented import Gaussian
 
 CERTAIN = np.zeros((0, 0))  # covariance of priors that come without a deviation
 

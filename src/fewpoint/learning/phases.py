@@ -25,15 +25,16 @@ from fewpoint.core import (
 from fewpoint.errors import FewpointError
 from fewpoint.learning.devices import start_threads
 from fewpoint.learning.estimators import FilteredPriors, PriorEstimator, Sighting
+from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.prediction import pool_probabilities, predict_logits
 from fewpoint.learning.priors import estimate_from
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import PhaseSettings
 from fewpoint.learning.stopping import StopState
 from fewpoint.learning.training import StepMeans, Trainer, alternate, finish
-from fewpoint.learning.unscented import Gaussian
 
 WARM_UP, ESTIMATION, FINAL, DONE = "warm-up", "estimation", "final", "done"
+FOLLOWING = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
 OBSERVED_EVERY = 4  # epochs, if nothing depends on the observation: each one predicts all frames
 
 
@@ -184,9 +185,11 @@ class Course:
 
     def never_stopped(self) -> bool:
         """Whether the epoch just over was the last of an estimation that its rule did not halt."""
-        record = self.progress.records[-1]
-        ended = record.phase == ESTIMATION and self.progress.phase != ESTIMATION and not record.stopped
-        return ended and self.schedule.estimator.has_rule
+        return self.just_estimated() and not self.progress.stop.held and self.schedule.estimator.has_rule
+
+    def just_estimated(self) -> bool:
+        """Whether the epoch just over was the last of the estimation."""
+        return self.progress.records[-1].phase == ESTIMATION and self.progress.phase != ESTIMATION
 
     def _usable(self, priors: np.ndarray) -> np.ndarray:
         known = self.samples.known
@@ -223,7 +226,7 @@ class Course:
         seen = Sighting(observation.observed, self.samples.absent, epoch - 1, horizon)
         state = estimator.update(progress.state, seen, self.bound)
         stop = estimator.judge(progress.stop, epoch, progress.records[-1], self.bound)
-        record = replace(progress.records[-1], stop_streak=stop.streak, stopped=stop.halted)
+        record = replace(progress.records[-1], stop_streak=stop.streak, stopped=stop.held and not progress.stop.held)
         self.progress = replace(
             progress, state=state, priors=state.mean, stop=stop, records=(*progress.records[:-1], record)
         )
@@ -236,18 +239,20 @@ class Course:
 
     def _advance(self) -> None:
         """Enter the next phase when this one is over."""
-        progress, phases = self.progress, self.schedule.phases
-        if progress.phase == WARM_UP and progress.phase_epoch == phases.warmup_epochs:
-            self.enter(ESTIMATION)
-        elif progress.phase == ESTIMATION and progress.stop.halted:
+        progress = self.progress
+        halts = progress.phase == ESTIMATION and progress.stop.halted
+        if not halts and progress.phase_epoch < self.schedule.epochs_of(progress.phase):
+            return
+        if progress.phase == ESTIMATION:
+            self._select_epoch()
+        self.enter(FOLLOWING[progress.phase])
+
+    def _select_epoch(self) -> None:
+        """The start of the stopping window, or the last epoch if none was filled."""
+        if self.progress.stop.held:
             self._return_to_remembered()
-            self.enter(FINAL)
-        elif progress.phase == ESTIMATION and progress.phase_epoch == phases.estimation_epochs:
-            selected = progress.epoch if self.schedule.estimator.has_rule else 0
-            self.progress = replace(progress, selected_epoch=selected)
-            self.enter(FINAL)
-        elif progress.phase == FINAL and progress.phase_epoch == phases.final_epochs:
-            self.enter(DONE)
+        elif self.schedule.estimator.has_rule:
+            self.progress = replace(self.progress, selected_epoch=self.progress.epoch)
 
     def _return_to_remembered(self) -> None:
         remembered, self.remembered = self.remembered, None
@@ -259,9 +264,8 @@ class Course:
     def enter(self, phase: str) -> None:
         """Enter a phase, or the first after it that has epochs."""
         phases, estimator = self.schedule.phases, self.schedule.estimator
-        following = {WARM_UP: ESTIMATION, ESTIMATION: FINAL, FINAL: DONE}
         while phase != DONE and self.schedule.epochs_of(phase) == 0:
-            phase = following[phase]
+            phase = FOLLOWING[phase]
         constant = estimator.constant(self.samples.n_frames, self.bound.fraction * phases.warmup_prior)
         estimated = phases.estimation_epochs > 0
         priors = constant if phase == WARM_UP or not estimated else self.progress.state.mean
@@ -385,14 +389,16 @@ class Learning:
             )
 
     def _settle_weights(self) -> None:
-        """With one object, remember the weights if its stopping window begins, and return to them once it is full."""
+        """With one object, remember the weights if its stopping window begins, and return to them after the estimation.
+
+        A window that was not filled is forgotten.
+        """
         course, *others = self.courses
         if others:
             return
-        halted = course.progress.records[-1].stopped
         if course.progress.records[-1].stop_streak == 1:
             self.window_weights = {name: value.clone() for name, value in self.trainer.network.state_dict().items()}
-        if halted and self.window_weights is not None:
+        if course.just_estimated() and course.progress.stop.held and self.window_weights is not None:
             self.trainer.network.load_state_dict(self.window_weights)
             self.window_weights, self.seen = None, None
 

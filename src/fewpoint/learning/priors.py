@@ -3,8 +3,8 @@
 import numpy as np
 
 from fewpoint.core import AreaBound, PriorEstimate
+from fewpoint.learning.kalman import Gaussian, correct, predict
 from fewpoint.learning.settings import PriorSettings
-from fewpoint.learning.unscented import Gaussian, correct, predict
 
 
 def initial_state(n_frames: int, bound: AreaBound, settings: PriorSettings) -> Gaussian:
@@ -23,7 +23,7 @@ def update_priors(
     identity = np.eye(len(state.mean))
     smoothing = smoothing_matrix(len(state.mean), settings.smoothing)
     control = control_input(epoch, horizon, settings) * bound.fraction
-    predicted = predict(state, lambda points: points @ smoothing.T - control, settings.process_noise * identity, limits)
+    predicted = predict(state, smoothing, control, settings.process_noise * identity, limits)
     return correct(predicted, np.clip(observed, *limits), settings.observation_noise * identity, limits)
 
 

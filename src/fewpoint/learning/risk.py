@@ -26,11 +26,12 @@ def pu_risk(
     settings: RiskSettings,
     negative: Tensor | None = None,
 ) -> Risk:
-    """Risk of a batch of frames, summed over the frames, with one sign test for the batch.
+    """Risk of a batch of frames, with one sign test for the batch.
 
     logits: (B, S). positive, unlabelled: (B, S) weights of the samples, 0 for those left out. priors: (B,).
       R+ = sum_i pi_i mean_P[l+],  R- = sum_i (mean_U[l-] - pi_i mean_P[l-]),
-      l+(z) = log(1 + e^-z),  l-(z) = log(1 + e^z).
+      l+(z) = log(1 + e^-z),  l-(z) = log(1 + e^z),
+    or with settings.frames = "mean" these sums over the number of frames.
     A frame without a positive sample borrows the mean over the batch's positives; if the batch has none, frames
     without a sample contribute nothing to R+ and only their unlabelled term to R-.
 
@@ -47,13 +48,14 @@ def pu_risk(
     negative_loss = softplus(logits)
     positive_loss = negative_loss - logits
     unlabelled_term = _frame_means(negative_loss, unlabelled)
-    risk_positive = (priors * _positive_means(positive_loss, positive)).sum()
-    risk_negative = (unlabelled_term - priors * _positive_means(negative_loss, positive)).sum()
+    over_frames = torch.sum if settings.frames == "sum" else torch.mean
+    risk_positive = over_frames(priors * _positive_means(positive_loss, positive))
+    risk_negative = over_frames(unlabelled_term - priors * _positive_means(negative_loss, positive))
     ascends = risk_negative < -settings.beta
     below = settings.keep * risk_positive - settings.gamma * risk_negative
     objective = torch.where(ascends, below, risk_positive + risk_negative)
     if negative is not None:
-        objective = objective + settings.negatives * (priors * _frame_means(negative_loss, negative)).sum()
+        objective = objective + settings.negatives * over_frames(priors * _frame_means(negative_loss, negative))
     return Risk(objective, risk_positive, risk_negative, ascends)
 
 

@@ -17,16 +17,19 @@ class RiskSettings:
     """The PU risk (Kiryo et al., 2017) as one family.
 
     If the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
-    beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent, as in the paper.
+    beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent alone, as in the paper's text.
     negatives: weight of the superpixels marked as not the object, relative to that of the clicked ones.
+    frames: the "mean" over the frames of a batch, or their "sum", which weighs more against weight decay.
     """
 
     beta: float = 0.0
     gamma: float = 1.0
-    keep: float = 0.0
+    keep: float = 1.0
     negatives: float = 1.0
+    frames: str = "mean"
 
     def __post_init__(self) -> None:
+        require("risk", "frames", self.frames in ("sum", "mean"), "sum or mean", self.frames)
         for name in ("beta", "gamma", "keep", "negatives"):
             require("risk", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
 
@@ -156,10 +159,10 @@ class RoundSettings:
     round_networks, round_epochs, round_rate: networks of a round, their epochs, and the peak of their learning rate.
     heldout: how much the clicks that a network has not learnt from count for the object's size, relative to its own
     prediction; if it is above 0, each network that learns from the points holds out a third of the clicks. Clicks in
-    the very middle of what is marked count neither for this nor for `profile`.
+    the very middle of what is marked do not count.
     nearness: how much the distance to a click counts. floor: share of the nearness prior that is spread evenly over
-    the frame, for long objects and those of several parts. profile: how much the distances between clicks change the
-    share of each frame. doubt: factor on the probability of what is connected to no click.
+    the frame, for long objects and those of several parts. doubt: factor on the probability of what is connected to no
+    click.
     taper: how far the object's sizes on the frames are moved to those of slices of a whole object, if they follow them.
     outlines: by how much logits rise inside the parts of a frame with the clearest outlines, and fall elsewhere, if
     they do not. sizes: how much the sizes in the targets count, relative to those predicted by a network that has
@@ -176,7 +179,6 @@ class RoundSettings:
     heldout: float = 0.7
     nearness: float = 0.5
     floor: float = 0.5
-    profile: float = 0.5
     doubt: float = 0.3
     taper: float = 1.0
     outlines: float = 1.0
@@ -188,7 +190,7 @@ class RoundSettings:
         for name in ("rounds", "sparse_rounds"):
             require("rounds", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
         require("rounds", "round_rate", self.round_rate > 0, "above 0", self.round_rate)
-        for name in ("nearness", "profile", "taper", "outlines"):
+        for name in ("nearness", "taper", "outlines"):
             require("rounds", name, 0 <= getattr(self, name) <= 2, "between 0 and 2", getattr(self, name))
         for name in ("heldout", "sizes", "surest"):
             require("rounds", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
@@ -248,12 +250,15 @@ class PriorSettings:
 class StoppingSettings:
     """When the estimation of the priors ends.
 
-    variance: threshold tau on the variance of pseudo-negatives. window: epochs in a row. minimum: least epochs.
+    variance: threshold tau on the variance of pseudo-negatives. window: epochs in a row. minimum: epochs before the
+    window. halts: whether the estimation ends with the window; if not, it goes on to its last epoch, and only then
+    returns to what the window selected, so that figures can show what would have followed.
     """
 
     variance: float = 0.007
     window: int = 10
     minimum: int = 30
+    halts: bool = True
 
     def __post_init__(self) -> None:
         require("stopping", "variance", self.variance > 0, "above 0", self.variance)

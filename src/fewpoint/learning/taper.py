@@ -13,14 +13,25 @@ from fewpoint.core import PointSet
 from fewpoint.learning.clicks import usual_gap
 
 FEWEST_FRAMES = 8
+LEAST_CLICKED = 0.35  # of the mean slice: an object that is seen on a frame has not shrunk to nothing there
 
 
 @dataclass(frozen=True, eq=False)
 class Taper:
-    """profile: (T,) area of an ellipsoid's slices, above 0 and at most 1. trust: 0 … 1, how far it can be trusted."""
+    """profile: (T,) area of an ellipsoid's slices, above 0 and at most 1. trust: 0 … 1, how far it can be trusted.
+
+    clicked: (T,) bool, frames on which a person saw the object; None if there are none.
+    """
 
     profile: np.ndarray
     trust: float
+    clicked: np.ndarray | None = None
+
+    @property
+    def bent(self) -> np.ndarray:
+        """(T,) the profile as far as it is trusted; a clicked slice keeps LEAST_CLICKED of the mean."""
+        bent = self.profile**self.trust
+        return bent if self.clicked is None else np.maximum(bent, LEAST_CLICKED * bent.mean() * self.clicked)
 
 
 def find_taper(shares: np.ndarray, points: PointSet) -> Taper:
@@ -36,19 +47,8 @@ def find_taper(shares: np.ndarray, points: PointSet) -> Taper:
     inside = (places > 0) & (places < 1)
     areas = 4 * places * (1 - places)
     profile = np.where(inside, areas, areas[inside].min())
-    return Taper(profile, _explained(np.log(shares[inside]), np.log(profile[inside])))
-
-
-def restlessness(shares: np.ndarray) -> float:
-    """How much of the variance of the logarithms of (T,) shares is between neighbouring frames: 1 for noise.
-
-    >>> restlessness(np.exp([0.0, 1.0, 0.0, 1.0])), round(restlessness(np.exp([0.0, 1.0, 2.0, 3.0])), 2)
-    (1.0, 0.4)
-    """
-    sizes = np.log(shares)
-    if len(sizes) < 2 or np.ptp(sizes) == 0:
-        return 0.0
-    return min(1.0, float((np.diff(sizes) ** 2).mean() / (2 * sizes.var())))
+    clicked = np.isin(np.arange(len(shares)), points.frames)
+    return Taper(profile, _explained(np.log(shares[inside]), np.log(profile[inside])), clicked)
 
 
 def _explained(values: np.ndarray, curve: np.ndarray) -> float:

@@ -16,23 +16,26 @@ import torch
 from torch import Tensor
 
 from fewpoint.core import AreaBound, PointSet
-from fewpoint.learning.clicks import is_sparse, size_profile, usual_gap
+from fewpoint.learning.clicks import is_sparse, usual_gap
 from fewpoint.learning.components import label_components
-from fewpoint.learning.depths import trust_in_spread
 from fewpoint.learning.outlines import find_outlined, innermost
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import RoundSettings
-from fewpoint.learning.taper import Taper, find_taper, restlessness
+from fewpoint.learning.sizes import (
+    LEAST,
+    believe_heldout,
+    estimate_shares,
+    fit_taper,
+    hear_heldout,
+    hear_taper,
+    level_of_share,
+)
+from fewpoint.learning.taper import Taper
 
-LEAST = 1e-4
 MOST = 0.97
 LEAST_WEIGHT = 0.1
-LEAST_LEVEL = 0.02
 BISECTIONS = 35
-USUAL = 0.7  # expected F1 of networks that have found the object: 0.59 to 0.81 on the development sequences
-LOWEST = 0.625  # of a lower expected F1: the least level that counts as covered
-DIM = 0.2  # probability at which an object with a clear outline covers hardly more than at 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,6 @@ class ClueWeights:
     heldout: float
     nearness: float
     floor: float
-    profile: float
     doubt: float
     taper: float
     outlines: float
@@ -69,15 +71,13 @@ class Clues:
     """What is known besides the probabilities.
 
     points: a person's own. carried: the same and where motion carried them to. heldout_share: mean share of a frame
-    that the object covers according to the clicks held out, None if there were none. taken: share of the frames that
-    show the object, according to networks trained with the same prior on all. even_out: evens (T, regions)
+    that the object covers according to the clicks held out, None if there were none. even_out: evens (T, regions)
     probabilities out along the image, None leaves them as they are.
     """
 
     points: PointSet
     carried: PointSet
     heldout_share: float | None = None
-    taken: float = 1.0
     even_out: Callable[[np.ndarray], np.ndarray] | None = None
 
 
@@ -86,8 +86,8 @@ def make_targets(
 ) -> Targets:
     """Targets of the next round from the (T, h, w) mean probabilities of this one."""
     valid = (samples.labels < samples.regions).float()
-    taper = _fit_taper(probabilities, samples, clues.points, weights)
-    weights = _heed_clicks(weights, probabilities, samples, clues)
+    taper = fit_taper(probabilities, samples, clues.points, weights.taper)
+    belief = weights.heldout * believe_heldout(probabilities, samples, locate(clues.points, samples))
     if weights.outlines:
         outlined = _find_outlined(probabilities, samples, bound)
         clues = replace(clues, carried=stand_in(outlined, samples, clues))
@@ -97,13 +97,12 @@ def make_targets(
             # much, and outlines may reduce it.
             favoured = _set_amount(favoured, frame_means(probabilities, valid).mean(), valid)
         probabilities = favoured
-    pooled = pool_regions_of(probabilities, samples)
-    means = spread(pooled, samples).clamp(LEAST, 1 - LEAST)
+    means = spread(pool_regions_of(probabilities, samples), samples).clamp(LEAST, 1 - LEAST)
     share = frame_means(means, valid).clamp(LEAST, bound.fraction)
     nearness = nearness_prior(click_distances(samples, clues.carried), share, valid, weights.floor)
     scores = logit(means) + weights.nearness * (logit(nearness) - logit(share)[:, None, None])
-    scores = shift_to_share(scores, _expected_share(scores, valid, samples, clues.points, bound, weights, taper), valid)
-    scores = _follow_image(scores, samples, clues, bound, weights)
+    scores = shift_to_share(scores, _share_frames(scores, valid, taper, bound), valid)
+    scores = _follow_image(scores, samples, clues, bound, belief)
     doubted = torch.sigmoid(scores)
     doubted = torch.where(hangs_together(doubted, clues.carried, samples), doubted, weights.doubt * doubted)
     return obey_labels(doubted, samples)
@@ -134,53 +133,6 @@ def share_out(targets: Sequence[Targets]) -> tuple[Targets, ...]:
     """
     total = torch.stack([each.probability for each in targets]).sum(0).clamp(min=1)
     return tuple(replace(each, probability=each.probability / total) for each in targets)
-
-
-def find_excess(probabilities: Tensor, targets: Targets, samples: SampleSet) -> float:
-    """How far the logits of (T, h, w) probabilities must be lowered to cover no more of the sequence than the targets.
-
-    Superpixels with a mean of 0.5 or above are covered. The clicks that gave the targets their size are a better guide
-    to it than a network that has learnt from the targets; 0 if it covers less.
-    """
-    present = torch.from_numpy(~samples.absent).to(probabilities.device)[:, None]
-    areas = samples.areas * present
-    learnt, aimed_at = (pool_regions_of(values, samples) * present for values in (probabilities, targets.probability))
-    own, share = (float((areas * (values >= 0.5)).sum(1).mean()) for values in (learnt, aimed_at))
-    if own <= share:
-        return 0.0
-    level = _level_of_share(learnt, areas, share)
-    return max(0.0, math.log(level / (1 - level)))
-
-
-def find_frame_excess(probabilities: Tensor, targets: Targets, samples: SampleSet, amount: float) -> Tensor:
-    """(T,) how far the logits of each frame of (T, h, w) probabilities must be lowered; raised if below 0.
-
-    Each frame then covers the share that the targets cover there, to the power `amount`, times its own to the power
-    1 - amount. Frames marked absent, and those on which neither covers anything, stay as they are.
-    """
-    learnt, aimed_at = (pool_regions_of(values, samples) for values in (probabilities, targets.probability))
-    own, wanted = ((samples.areas * (values >= 0.5)).sum(1).tolist() for values in (learnt, aimed_at))
-    excess = torch.zeros(samples.n_frames, device=probabilities.device)
-    for frame in np.flatnonzero(~samples.absent).tolist():
-        if amount and own[frame] + wanted[frame] > 0:
-            share = max(wanted[frame], LEAST) ** amount * max(own[frame], LEAST) ** (1 - amount)
-            level = _level_of_share(learnt[frame, None], samples.areas[frame, None], share)
-            excess[frame] = math.log(level / (1 - level))
-    return excess
-
-
-def find_taken(probabilities: Tensor, samples: SampleSet, points: PointSet) -> float:
-    """Share of the frames not marked absent that show the object, according to (T, h, w) probabilities.
-
-    These are of networks that learnt with the same prior on all of these frames: what frames without the object did not
-    use of it went to the others. Within the usual gap from a click a frame counts fully, since a person saw the object
-    about there; farther away it does if it is covered at least half as much as those, and less otherwise.
-    """
-    present = np.flatnonzero(~samples.absent)
-    covered = (samples.areas * (pool_regions_of(probabilities, samples) >= 0.5)).sum(1).cpu().double().numpy()[present]
-    near = np.abs(present[:, np.newaxis] - np.unique(points.frames)).min(1) <= usual_gap(points)
-    usual = covered[near].mean()
-    return float(np.where(near, 1.0, (2 * covered / usual).clip(max=1)).mean()) if usual else 1.0
 
 
 def click_distances(samples: SampleSet, points: PointSet) -> Tensor:
@@ -254,76 +206,36 @@ def logit(probabilities: Tensor) -> Tensor:
     return torch.log(probabilities) - torch.log1p(-probabilities)
 
 
-def _follow_image(scores: Tensor, samples: SampleSet, clues: Clues, bound: AreaBound, weights: ClueWeights) -> Tensor:
-    """Scores (T, h, w) evened out along the image and shifted as a whole to the expected share of the sequence."""
+def _share_frames(scores: Tensor, valid: Tensor, taper: Taper, bound: AreaBound) -> Tensor:
+    """(T,) expected share of each frame.
+
+    The total is that of the probabilities; its distribution over the frames is that of their squares, in which sure
+    pixels count more: around a small object probabilities are often near one half.
+    """
+    probabilities = torch.sigmoid(scores)
+    own, sure = (frame_means(values, valid) for values in (probabilities, probabilities.square()))
+    sizes = (sure * own.sum() / sure.sum()).cpu().double().numpy()
+    return torch.from_numpy(estimate_shares(sizes, [hear_taper(taper, sizes)], bound)).to(own)
+
+
+def _follow_image(scores: Tensor, samples: SampleSet, clues: Clues, bound: AreaBound, belief: float) -> Tensor:
+    """Scores (T, h, w) evened out along the image and shifted as a whole to the expected share of the sequence.
+
+    belief: in clicks that were held out.
+    """
     present = torch.from_numpy(~samples.absent).to(scores.device)
     pooled = torch.maximum(pool_regions_of(torch.sigmoid(scores), samples), samples.positive) * present[:, None]
     if samples.negative is not None:
         pooled = pooled * (samples.negative == 0)
     areas = samples.areas * present[:, None] / present.float().mean()
-    share = float((areas * (pooled >= _covering_level(pooled, areas))).sum(1).mean())
-    # What frames without the object did not use went to others; tapers and clicks have undone half of that by now.
-    share *= math.sqrt(clues.taken)
-    if clues.heldout_share is not None:
-        # Bounds are generous, and so is what is learnt with them: held-out clicks may only make the object smaller.
-        share *= min(1.0, clues.heldout_share / share) ** weights.heldout
-    elif clues.even_out is None:
+    own = float(np.clip((areas * (pooled >= 0.5)).sum(1).mean().item(), LEAST, bound.fraction))
+    share = float(estimate_shares(np.array(own), [hear_heldout(clues.heldout_share, own, belief)], bound))
+    if clues.even_out is None and math.isclose(share, own):
         return scores
     if clues.even_out is not None:
         pooled = torch.from_numpy(clues.even_out(pooled.cpu().numpy())).to(pooled)
-    level = _level_of_share(pooled, areas, min(share, bound.fraction))
+    level = level_of_share(pooled, areas, share)
     return spread(logit(pooled.clamp(LEAST, 1 - LEAST)) - math.log(level / (1 - level)), samples)
-
-
-def _covering_level(values: Tensor, areas: Tensor) -> float:
-    """The probability from which samples count as covered: 0.5, and less if hardly any of them is certain.
-
-    F1 is largest if calibrated probabilities are cut at half of the F1 that they then suggest (Lipton et al. 2014).
-    Those of networks that have found the object suggest about USUAL, and 0.5 is right for them. Other networks know
-    only its place, and at 0.5 would leave next to nothing of it; for them half is a little low.
-    """
-    ordered, order = values.flatten().cpu().double().sort(descending=True)
-    covered = areas.flatten().cpu().double()[order]
-    hits = (covered * ordered).cumsum(0)
-    expected = float((2 * hits / (covered.cumsum(0) + hits[-1]).clamp(min=LEAST)).max())
-    return min(0.5, max(LOWEST * expected, expected - (USUAL - 0.5)))
-
-
-def _level_of_share(values: Tensor, areas: Tensor, share: float) -> float:
-    """The value that samples covering this mean share of a frame reach, kept away from 0 and 1."""
-    ordered, order = values.flatten().sort(descending=True)
-    covered = areas.flatten()[order].cumsum(0) / len(areas)
-    last = min(int((covered < share).sum()), len(ordered) - 1)
-    return min(max(float(ordered[last]), LEAST_LEVEL), 1 - LEAST_LEVEL)
-
-
-def _fit_taper(probabilities: Tensor, samples: SampleSet, points: PointSet, weights: ClueWeights) -> Taper:
-    """The taper of the superpixels' probabilities, its trust times weights.taper."""
-    sure = (samples.areas * pool_regions_of(probabilities, samples).square()).sum(1).clamp(min=LEAST**2)
-    taper = find_taper(sure.cpu().double().numpy(), points)
-    return replace(taper, trust=min(1.0, weights.taper * taper.trust))
-
-
-def _heed_clicks(weights: ClueWeights, probabilities: Tensor, samples: SampleSet, clues: Clues) -> ClueWeights:
-    """Weights with which clicks count for the object's size only as far as they are spread over it.
-
-    Held-out clicks also count only as far as the probabilities leave the size open: a few clicks know less than a clear
-    outline. But such an outline is too wide if frames without the object have not used their share.
-    """
-    trust = trust_in_spread((probabilities >= 0.5).cpu().numpy(), locate(clues.points, samples))
-    openness = 1 - clues.taken * (1 - find_openness(probabilities, samples))
-    return replace(weights, heldout=trust * openness * weights.heldout, profile=trust * weights.profile)
-
-
-def find_openness(probabilities: Tensor, samples: SampleSet) -> float:
-    """How far (T, h, w) probabilities leave open how large the object is.
-
-    0 if as much is marked from DIM on as from 0.5 on, 1 if it is twice as much, or nothing is marked from 0.5 on.
-    """
-    pooled = pool_regions_of(probabilities, samples)
-    areas = samples.areas * torch.from_numpy(~samples.absent).to(pooled)[:, None]
-    sure, dim = (float((areas * (pooled >= level)).sum()) for level in (0.5, DIM))
-    return min(1.0, dim / sure - 1) if sure else 1.0
 
 
 def _find_outlined(probabilities: Tensor, samples: SampleSet, bound: AreaBound) -> np.ndarray:
@@ -361,28 +273,3 @@ def _set_amount(probabilities: Tensor, share: Tensor, valid: Tensor) -> Tensor:
     """Probabilities (T, h, w) whose logits are shifted together, so that their mean over all frames is the share."""
     scores = logit(probabilities.clamp(LEAST, 1 - LEAST)).flatten(0, 1)[None]  # as one long frame
     return torch.sigmoid(shift_to_share(scores, share[None], valid.flatten(0, 1)[None])).view_as(probabilities)
-
-
-def _expected_share(
-    scores: Tensor,
-    valid: Tensor,
-    samples: SampleSet,
-    points: PointSet,
-    bound: AreaBound,
-    weights: ClueWeights,
-    taper: Taper,
-) -> Tensor:
-    """(T,) the scores' own share of each frame, moved towards the size that the clicks' places or its taper suggest.
-
-    The total is that of the probabilities; its distribution over the frames is that of their squares, in which sure
-    pixels count more: around a small object probabilities are often near one half. Sizes that jump from frame to frame
-    are mostly noise, and are evened out.
-    """
-    probabilities = torch.sigmoid(scores)
-    own = frame_means(probabilities, valid)
-    sure = frame_means(probabilities.square(), valid).cpu().double().numpy()
-    height, width = samples.size.full
-    profile = size_profile(points, samples.n_frames, bound.fraction * height * width)
-    bent = sure ** (1 - restlessness(sure))
-    bent *= profile ** (weights.profile * (1 - taper.trust)) * taper.profile**taper.trust
-    return (torch.from_numpy(bent / bent.mean()).to(own) * own.mean()).clamp(LEAST, bound.fraction)

@@ -23,7 +23,10 @@ ALIASES = {"ssnnpu+ksptrack": "paper"}  # the same method under two names, run o
 
 
 def preset(name: str, device: str = "cpu") -> OwnSettings:
-    """Settings by name; see choose_preset for "auto".
+    """The settings of a preset, to be given to segment or changed with dataclasses.replace.
+
+    name: accurate, fast, paper, or auto, which is accurate on a device of the kind cuda and fast on others.
+    device: its kind: cpu, cuda or mps.
 
     >>> preset("auto", "cpu") == preset("fast")
     True

@@ -6,7 +6,7 @@ from typing import Any
 from fewpoint.core.job import Changes, Job
 from fewpoint.core.settings import override
 from fewpoint.errors import SettingsError
-from fewpoint.methods.registry import choose_preset, find_settings, preset
+from fewpoint.methods.registry import PRESETS, choose_preset, find_settings, preset
 
 AUTO = "auto"
 
@@ -22,6 +22,26 @@ def resolve_settings(job: Job, device_kind: str = "cpu", refined: Any = None) ->
     if refined is not None and job.preset in (None, AUTO):
         return change_settings("", refined, job.changes)
     return change_settings("", preset(job.preset or AUTO, device_kind), job.changes)
+
+
+def refuse_unknown_changes(job: Job) -> None:
+    """SettingsError for changes that make no sense, told before a device is looked for; torch is not needed.
+
+    Presets that a project or a row may name instead count, too, unless the job names its own.
+    """
+    if job.refine is not None:
+        return
+    if job.method is not None or job.preset not in (None, AUTO):
+        resolve_settings(job)
+        return
+    faults = []
+    for name in PRESETS:
+        try:
+            resolve_settings(replace(job, preset=name))
+        except SettingsError as error:
+            faults.append(error)
+    if len(faults) == len(PRESETS):
+        raise faults[0]
 
 
 def change_settings(method: str, settings: Any, changes: Changes) -> Any:

@@ -1,6 +1,8 @@
 """Masks without specks and pinholes, which no person means: noise leaves specks, reflections leave holes."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from fewpoint.learning.components import label_components
 
 SPECK = 0.03  # of a frame's mask: a smaller piece that touches the mask of neither neighbouring frame is a speck
 PINHOLE = 0.02  # of a frame's mask: a smaller hole is filled
+STRAY = 0.01  # of all masks: a smaller part that hangs together with no click, over all frames, is left out
 
 
 def clean_labels(labels: np.ndarray, number: int, points: PointSet, words: Words) -> None:
@@ -25,6 +28,59 @@ def clean_labels(labels: np.ndarray, number: int, points: PointSet, words: Words
         place[_find_specks(mask, neighbours, points.coordinates[points.frames == frame, 1:])] = 0
         negatives = points.negatives[points.negatives[:, 0] == frame, 1:]
         place[_find_pinholes(mask, place == 0, negatives)] = number
+
+
+def drop_untied(labels: np.ndarray, number: int, points: PointSet, words: Words, smaller_than: float = STRAY) -> None:
+    """Take parts off an object of (T, H, W) labels that hang together with no click and no outline, in place.
+
+    Pieces of neighbouring frames hang together if they share a pixel. smaller_than: only parts whose pixels are fewer
+    than this share of those that are tied; nothing is done if none is. points, words: those of the object alone.
+    """
+    parts = _join_pieces(labels, number, points, words)
+    tied = float(parts.areas[parts.tied].sum())
+    dropped = ~parts.tied & (parts.areas < smaller_than * tied)
+    if not tied or not dropped.any():
+        return
+    for frame, owners in enumerate(parts.owners):
+        if dropped[owners].any():
+            pieces, _ = label_components(labels[frame] == number)
+            labels[frame][np.concatenate([[False], dropped[owners]])[pieces]] = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """areas, tied: (P,) pixels of each part, and whether it holds a click. owners: of each frame's pieces, the part."""
+
+    areas: np.ndarray
+    tied: np.ndarray
+    owners: list[np.ndarray]
+
+
+def _join_pieces(labels: np.ndarray, number: int, points: PointSet, words: Words) -> _Parts:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    areas, tied, links, starts, before = [], [], [], [0], None
+    for frame, plane in enumerate(labels):
+        pieces, count = label_components(plane == number)
+        areas.append(np.bincount(pieces.ravel(), minlength=count + 1)[1:])
+        own = np.full(count, frame in words.outlined)
+        held = pieces[tuple(points.coordinates[points.frames == frame, 1:].T)]
+        own[held[held > 0] - 1] = True
+        tied.append(own)
+        if before is not None:
+            shared = (before > 0) & (pieces > 0)
+            pairs = np.unique(np.stack([before[shared], pieces[shared]]), axis=1) - 1
+            links.append(pairs + np.array([[starts[-2]], [starts[-1]]]))
+        starts.append(starts[-1] + count)
+        before = pieces
+    total = starts[-1]
+    first, second = np.concatenate(links, axis=1) if links else np.zeros((2, 0), np.int64)
+    graph = coo_array((np.ones(len(first), bool), (first, second)), (total, total))
+    count, owner = connected_components(graph, directed=False) if total else (0, np.zeros(0, np.int64))
+    sizes = np.bincount(owner, np.concatenate(areas), count)
+    holds = np.bincount(owner, np.concatenate(tied), count) > 0
+    return _Parts(sizes, holds, [owner[start:stop] for start, stop in pairwise(starts)])
 
 
 def _walk_masks(labels: np.ndarray, number: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

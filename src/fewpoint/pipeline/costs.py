@@ -9,11 +9,10 @@ from typing import TypeVar
 from fewpoint.core import Listener, StageFinished, StageStarted
 from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.memory import PeakMemory, measure_peak
-from fewpoint.io.runs import RunFolder
+from fewpoint.io.runs import COSTS_FILE, RunFolder
+from fewpoint.pipeline.artefacts import load_or_none
 
 Result = TypeVar("Result")
-
-COSTS_FILE = "costs.json"
 
 
 @dataclass(eq=False)
@@ -36,9 +35,9 @@ class StageLog:
 
     def __post_init__(self) -> None:
         path = self._path()
-        if path is not None and path.exists():
-            stored = read_json(path)
-            self.seconds, self.memory = stored["seconds"], PeakMemory(**stored["memory"])
+        stored = None if path is None else load_or_none(path, _read_costs)
+        if stored is not None:
+            self.seconds, self.memory = stored
             self._earlier = sum(self.seconds.values())
 
     def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
@@ -76,3 +75,8 @@ class StageLog:
 
     def _path(self) -> Path | None:
         return None if self.folder is None else self.folder.artefact(COSTS_FILE)
+
+
+def _read_costs(path: Path) -> tuple[dict[str, float], PeakMemory]:
+    stored = read_json(path)
+    return {str(name): float(value) for name, value in stored["seconds"].items()}, PeakMemory(**stored["memory"])

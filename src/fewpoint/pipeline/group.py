@@ -37,6 +37,7 @@ from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.preloading import preload
 from fewpoint.pipeline.previous import Cut, PreviousGroup
 from fewpoint.pipeline.task import Task
+from fewpoint.pipeline.witnessing import call_witness
 from fewpoint.superpixels.regions import part_regions
 
 
@@ -129,7 +130,8 @@ def run_group(
     await_gpu()
     plan = settle_schedule(plan, task.time_limit_s, folder, log, lambda: measure_pace(inputs, superpixels)).plan
     inputs = {name: replace(own, task=replace(own.task, adapted=plan)) for name, own in inputs.items()}
-    found, trained, labels = _run_inside(inputs, superpixels, folder, listener, log)
+    with call_witness(task.witness, focus.crop(task.sequence), log.listener, device) as witness:
+        found, trained, labels = _run_inside(Rounds(inputs, folder, listener, witness), superpixels, log)
     widened = {name: focus.widen(each, bound) for (name, each), bound in zip(found.items(), bounds, strict=True)}
     return GroupOutcome(widened, plan, focus, superpixels, trained, task.sequence.shape[-1], labels)
 
@@ -232,18 +234,14 @@ def _prepare(tasks: Tasks, superpixels: SuperpixelMap, device: torch.device) -> 
 
 
 def _run_inside(
-    inputs: dict[str, ObjectInputs],
-    superpixels: SuperpixelMap,
-    folder: RunFolder | None,
-    listener: Listener,
-    log: StageLog,
+    rounds: Rounds, superpixels: SuperpixelMap, log: StageLog
 ) -> tuple[dict[str, ObjectResult], tuple[Trained, ...], Labels]:
     """From superpixels to the masks of each object inside the focus, with the networks and the labels."""
-    task, rounds = next(iter(inputs.values())).task, Rounds(inputs, folder, listener)
+    inputs, folder, task = rounds.inputs, rounds.folder, rounds.task
     epochs = task.plan.count_epochs(task.refining)
     trained, histories = log.run("learning", epochs, lambda: _learn(rounds))
     maps = log.run("prediction", 0, lambda: _predict(trained, inputs, folder))
-    labels, final = log.run("masks", 0, lambda: _choose_labels(inputs, superpixels, maps, folder))
+    labels, final = log.run("masks", 0, lambda: _choose_labels(rounds, superpixels, maps))
     found = {}
     for number, ((name, own), masks) in enumerate(zip(inputs.items(), labels.masks(len(inputs)), strict=True)):
         priors = estimate_priors(tuple(member.objects[number] for member in trained), own.samples)
@@ -281,14 +279,18 @@ def _predict(
 
 
 def _choose_labels(
-    inputs: dict[str, ObjectInputs],
-    superpixels: SuperpixelMap,
-    maps: tuple[ProbabilityMaps, ...],
-    folder: RunFolder | None,
+    rounds: Rounds, superpixels: SuperpixelMap, maps: tuple[ProbabilityMaps, ...]
 ) -> tuple[tuple[Labels, tuple[ProbabilityMaps, ...]], bool]:
     """The labels, kept for answers at once and for refinements, and what each object's masks were cut from."""
-    tasks, smoothers = {name: own.task for name, own in inputs.items()}, tuple(own.smoother for own in inputs.values())
-    chosen = choose_labels(tasks, superpixels, maps, smoothers, _cuts_of(inputs))
+    inputs, tasks, folder = rounds.inputs, rounds.tasks, rounds.folder
+    given = superpixels, maps, tuple(own.smoother for own in inputs.values()), _cuts_of(inputs)
+    chosen = choose_labels(tasks, *given)
+    if rounds.witness is not None:
+        several = len(tasks) > 1
+        named = zip(tasks.items(), chosen.probabilities, strict=True)
+        heard = tuple(rounds.witness.testify(task, own, name if several else "") for (name, task), own in named)
+        if any(each.belief.share for each in heard):
+            chosen = choose_labels(tasks, *given, heard)
     touched = frozenset(name for name, own in inputs.items() if own.touched)
     labels = Labels(keep_untouched(chosen.labels, tasks, touched), chosen.ties, chosen.cuts)
     if folder is not None:

@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps, SuperpixelMap, Words
 from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import gather_frames, make_frames, walk
-from fewpoint.pipeline.cleaning import clean_labels
+from fewpoint.pipeline.cleaning import clean_labels, drop_untied
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change
@@ -32,13 +32,18 @@ from fewpoint.superpixels.regions import (
 )
 from fewpoint.superpixels.sizing import find_level, level_of_area, shift_to_factor
 from fewpoint.tracking.paths import track
+from fewpoint.witness.heard import Heard
 
 Tasks = dict[str, Task]  # objects that learn together, by name: one task each, on the same frames
 
 SUREST = 1e-4  # probabilities are kept this far from 0 and 1
 MOST_OUTLINED = 12  # regions on each side of an outline that a correction heeds: those that are most wrong
-OUTLINE_LEVELS = np.arange(-1.5, 1.51, 0.25)
-NEAR_FRAMES = 8.0  # over which an outlined frame says something about the size on others
+OUTLINE_STEP = 0.25
+LARGEST_LEVEL = 1.5  # of an outline, if the bound is not in doubt
+NEAR_FRAMES = 8.0  # over which an outlined frame says something about the level of others, whatever the bound
+UNLIKE = 0.05  # F1 that a mask at the best level may lack of an outline
+ODD = 0.25  # by how much, as a logarithm, a frame's size may differ from the usual one
+DOUBTED_LEVELS = 3.0  # by how much the level of all frames may be off, for each unit of doubt about the bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +104,16 @@ class Smoother:
         """(total,) probabilities for the last masks."""
         return self._diffuse(means, self.settings.last_pull)
 
-    def find_level(self, means: np.ndarray, area: float | None = None) -> float:
+    def find_level(self, means: np.ndarray, doubt: float, area: float | None = None) -> float:
         """The level of the logits of (total,) probabilities at which the object ends according to the image.
 
-        area: expected in all, in pixels; None for what is at 0.5 or above.
+        doubt: of the bound. area: expected in all, in pixels; None for what is at 0.5 or above.
         """
         near, scores = self.surroundings, _logits(self.even_out_last(means))
         expected = 0.0 if area is None else level_of_area(scores, near.areas, area)
-        return expected + find_level(near.links, scores - expected, near.areas)
+        areas = near.areas.copy()
+        areas[np.concatenate([self.seeds, self.refused])] = 0  # what was said outright is the same at every level
+        return expected + find_level(near.links, scores - expected, areas, doubt)
 
     def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(T, regions) values with the work done on those of regions that there are, (total,)."""
@@ -146,9 +153,10 @@ def settle(task: Task, means: np.ndarray, smoother: Smoother, cut: Cut | None = 
     """
     near, words = smoother.surroundings, task.own_words
     if cut is None:
-        cut = Cut(0.0 if task.settled_bound.trusted else smoother.find_level(means), corrected=False)
+        doubt = task.settled_bound.doubt
+        cut = Cut(smoother.find_level(means, doubt) if doubt else 0.0, corrected=False)
     scores = _logits(means) - cut.level
-    scores -= _levels_of_outlines(scores, words, near)[near.frames]
+    scores -= _levels_of_outlines(scores, words, near, task.settled_bound.doubt)[near.frames]
     if cut.corrected:
         scores += _heed_places(task, scores, near)
     scores = _logits(smoother.even_out_last(expit(scores)))
@@ -175,33 +183,46 @@ def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -
     return wrong[np.argsort(-(wrongness * areas)[wrong], kind="stable")[:MOST_OUTLINED]]
 
 
-def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
+def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings, doubt: float) -> np.ndarray:
     """(T,) levels at which outlined frames say that the object ends.
 
-    The level of an outlined frame is the one at which the mask cut from it is most like the outline. It counts half on
-    that frame, less on others the farther they are, and more if other outlined frames say the same.
+    The level of an outlined frame is the one at which the mask cut from it is most like the outline. The less like it
+    that mask is even so, and the more its size was unlike that on other frames, the less its level says. Levels are
+    taken to differ from 0 by as much on all frames as the bound is doubted, and by more or less on frames near each
+    other: what is expected of them, given those of the outlined frames, is a regression on a Gaussian process.
     """
     n_frames = len(near.superpixels.counts)
     inside, _ = outlined_regions(near.superpixels, replace(words, boxes=()))
-    weights, total = np.ones(n_frames), np.zeros(n_frames)
-    for frame, runs in words.outlined.items():
-        if not runs:
-            continue  # the object is not there: that says nothing about its size elsewhere
+    frames = [frame for frame, runs in words.outlined.items() if runs]  # an empty one says nothing about sizes
+    if not frames:
+        return np.zeros(n_frames)
+    covered = np.bincount(near.frames, near.areas * (scores >= 0), n_frames)
+    usual = np.median(covered[covered > 0]) if covered.any() else 1.0
+    steps = round((LARGEST_LEVEL + DOUBTED_LEVELS * doubt) / OUTLINE_STEP)
+    asked = OUTLINE_STEP * np.arange(-steps, steps + 1)  # level 0 among them
+    levels, noise = [], []
+    for frame in frames:
         here = near.on_frame(frame)
         truth = np.isin(np.arange(here.start, here.stop), inside)
-        level = _likest_level(scores[here], near.areas[here], truth)
-        weight = np.exp(-0.5 * ((np.arange(n_frames) - frame) / NEAR_FRAMES) ** 2)
-        weights, total = weights + weight, total + weight * level
-    return total / weights
+        level, likeness = _likest_level(scores[here], near.areas[here], truth, asked)
+        odd = math.log(max(covered[frame], 1.0) / usual)
+        levels.append(level)
+        noise.append(1 + ((1 - likeness) / UNLIKE) ** 2 + (odd / ODD) ** 2)
+    apart = np.arange(n_frames)[:, np.newaxis] - np.array(frames)
+    shared = (DOUBTED_LEVELS * doubt) ** 2 + np.exp(-0.5 * (apart / NEAR_FRAMES) ** 2)
+    return shared @ np.linalg.solve(shared[frames] + np.diag(noise), np.array(levels))
 
 
-def _likest_level(scores: np.ndarray, areas: np.ndarray, truth: np.ndarray) -> float:
-    """The level at which scores cut out what has the largest F1 with the (n,) truth; of several the one nearest 0."""
-    marked = scores >= OUTLINE_LEVELS[:, np.newaxis]
+def _likest_level(scores: np.ndarray, areas: np.ndarray, truth: np.ndarray, levels: np.ndarray) -> tuple[float, float]:
+    """The level at which scores cut out what has the largest F1 with the (n,) truth, and that F1.
+
+    Of several levels it is the one nearest 0.
+    """
+    marked = scores >= levels[:, np.newaxis]
     hits = (areas * truth * marked).sum(1)
     f1 = 2 * hits / ((areas * marked).sum(1) + (areas * truth).sum())
-    best = OUTLINE_LEVELS[f1 >= f1.max() - 1e-9]
-    return float(best[np.abs(best).argmin()])
+    best = levels[f1 >= f1.max() - 1e-9]
+    return float(best[np.abs(best).argmin()]), float(f1.max())
 
 
 def _heed_sizes(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndarray:
@@ -243,19 +264,22 @@ def choose_labels(
     probabilities: tuple[ProbabilityMaps, ...],
     smoothers: tuple[Smoother | None, ...],
     cuts: tuple[Cut | None, ...] | None = None,
+    heard: tuple[Heard | None, ...] | None = None,
 ) -> Chosen:
     """The object that each pixel belongs to.
 
     An object's mask holds superpixels on tracked paths, or without tracking those at 0.5 or above, on no absent frame.
     smoothers: even out the probabilities first and heed words; without tracking, masks are then cut pixel by pixel.
-    cuts: of each object, see settle. Clicked superpixels always belong to the mask, and those under a negative never:
+    cuts: of each object, see settle. heard: what a witness said about each, heeded where masks are cut pixel by pixel.
+    Clicked superpixels always belong to the mask, and those under a negative never:
     a person saw what is there. One that holds both belongs to it, but for the pixel of the negative. Outlined frames
     are exactly as drawn. Of the objects whose masks would hold a pixel, the likeliest gets it; of equally likely ones,
     the first. Masks cut pixel by pixel are left without specks and pinholes.
     """
     cuts = (None,) * len(tasks) if cuts is None else cuts
-    given = zip(tasks.values(), probabilities, smoothers, cuts, strict=True)
-    made = [_claim(task, superpixels, maps, own, cut) for task, maps, own, cut in given]
+    heard = (None,) * len(tasks) if heard is None else heard
+    given = zip(tasks.values(), probabilities, smoothers, cuts, heard, strict=True)
+    made = [_claim(task, superpixels, maps, own, (cut, said)) for task, maps, own, cut, said in given]
     labels, ties = make_frames(superpixels.labels.shape, np.uint8), 0
     for place, of_frame in zip(walk(labels), zip(*(each.frames for each in made), strict=True), strict=True):
         place[:], tied = share_pixels(of_frame)
@@ -263,6 +287,7 @@ def choose_labels(
     for number, task in enumerate(tasks.values(), start=1):
         if task.plan.diffusion is not None:
             clean_labels(labels, number, task.points, task.own_words)
+            drop_untied(labels, number, task.points, task.own_words)
     return Chosen(labels, ties, tuple(each.cut for each in made), tuple(each.probabilities for each in made))
 
 
@@ -280,14 +305,17 @@ def _claim(
     superpixels: SuperpixelMap,
     probabilities: ProbabilityMaps,
     smoother: Smoother | None,
-    cut: Cut | None,
+    found: tuple[Cut | None, Heard | None],
 ) -> Claim:
+    cut, heard = found
     means = region_means(superpixels, probabilities.values)
     if smoother is None or task.plan.diffusion is None:
         regions = _claim_regions(task, superpixels, means)
         return Claim(_claim_frames(task, superpixels, regions), probabilities, Cut())
     settled = settle(task, means, smoother, cut)
     moved = take_to_pixels(superpixels, probabilities.values, expit(settled.scores), smoother.settings.blur)
+    if heard is not None:
+        moved = heard.heed(moved)
     maps = gather_frames(moved, superpixels.labels.shape, np.float16)
     maps[list(task.points.absent)] = 0
     kept = (np.where(frame < 0.5, -np.inf, frame).astype(np.float32) for frame in walk(maps))
@@ -298,7 +326,8 @@ def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) ->
     """(H, W) float32 of each frame: the mean of a superpixel that is on a path or likely the object, else -inf."""
     means[regions_at_negatives(superpixels, task.points)] = 0
     if task.plan.tracking is not None:
-        selected = track(means, superpixels, task.points, settings=task.plan.tracking).selected
+        tracks = track(means, superpixels, task.points, task.settled_bound, settings=task.plan.tracking)
+        selected = tracks.selected
     else:
         selected = means >= 0.5
     return paint_frames(superpixels, np.where(selected, means, -np.inf).astype(np.float32))

@@ -30,24 +30,24 @@ from fewpoint.learning.heldout import NOTHING_ASKED, ask_about, held_out, hold_o
 from fewpoint.learning.phases import Course, Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
 from fewpoint.learning.samples import SampleSet
+from fewpoint.learning.sizes import find_excess, find_frame_excess
 from fewpoint.learning.targets import (
     Clues,
     ClueWeights,
     Targets,
-    find_excess,
-    find_frame_excess,
-    find_taken,
     make_targets,
     obey_labels,
     share_out,
     spread,
 )
 from fewpoint.pipeline import stages
+from fewpoint.pipeline.artefacts import load_or_none
 from fewpoint.pipeline.masks import Smoother, Tasks, settle
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.previous import Cut, PreviousGroup
 from fewpoint.pipeline.task import Task
+from fewpoint.pipeline.witnessing import Witness
 
 WEIGHTS = "weights/"  # prefix of the names of weights among a member's arrays
 MOST_SHARING = 2  # networks that share a core rather than wait their turn
@@ -146,12 +146,13 @@ def is_kept(member: Member, plan: Plan) -> bool:
 class Rounds:
     """Trains the members in order; in a folder, finished ones are kept and a started one is resumed.
 
-    inputs: of each object, by name. Each member learns all of them.
+    inputs: of each object, by name. Each member learns all of them. witness: has a say in what further rounds learn.
     """
 
     inputs: dict[str, ObjectInputs]
     folder: RunFolder | None
     listener: Listener
+    witness: Witness | None = None
 
     def __post_init__(self) -> None:
         self.tasks = {name: own.task for name, own in self.inputs.items()}
@@ -184,12 +185,12 @@ class Rounds:
     def _make_targets(self, trained: list[Trained], from_points: bool) -> tuple[Targets, ...]:
         """What the next round learns from; no pixel surely belongs to two objects."""
         learnt = zip(*(each.objects for each in trained), strict=True)
-        return share_out(
-            [
-                make_object_targets(own, list(latest), from_points)
-                for own, latest in zip(self.objects, learnt, strict=True)
-            ]
-        )
+        given = zip(self.objects, learnt, strict=True)
+        made = [make_object_targets(own, list(latest), from_points) for own, latest in given]
+        if self.witness is not None:
+            given = zip(self.objects, made, strict=True)
+            made = [self.witness.teach(own.task, targets, own.samples) for own, targets in given]
+        return share_out(made)
 
     def _recall_targets(self, previous: PreviousGroup) -> tuple[Targets, ...]:
         """What a refinement learns from: what the earlier run found, corrected by what has been said since."""
@@ -212,7 +213,8 @@ class Rounds:
         self, members: tuple[Member, ...], targets: tuple[Targets, ...] | None, done: tuple[int, ...]
     ) -> tuple[list[Trained], bool]:
         """The members' results, and whether all were finished before; `done` epochs of each object came first."""
-        results = {member: load_trained(path) for member in members if (path := self._found(member)) is not None}
+        found = {member: self._found(member) for member in members}
+        results = {member: trained for member, trained in found.items() if trained is not None}
         missing = [each for each in members if each not in results]
         at_once = self._size_group(len(missing))
         for start in range(0, len(missing), at_once):
@@ -235,12 +237,9 @@ class Rounds:
         shares = samples.frames.device.type == "cpu" and 1 < at_once < count <= MOST_SHARING * at_once
         return count if shares else at_once
 
-    def _found(self, member: Member) -> Path | None:
-        """The file of a member that has finished before."""
-        if self.folder is None:
-            return None
-        path = self.folder.artefact(f"{member.name}.npz")
-        return path if path.exists() else None
+    def _found(self, member: Member) -> Trained | None:
+        """What a member left that has finished before."""
+        return None if self.folder is None else load_or_none(self.folder.artefact(f"{member.name}.npz"), load_trained)
 
     def _prepare(self, member: Member, targets: tuple[Targets, ...] | None) -> Learning:
         samples = tuple(samples_for(member, own) for own in self.objects)
@@ -270,7 +269,7 @@ class Rounds:
         for number, own in enumerate(targets or ()):
             # The network itself is corrected, so that whatever starts from it predicts the same size.
             samples = self.objects[number].samples
-            excess = find_excess(torch.sigmoid(logits[number]), own, samples)
+            excess = find_excess(torch.sigmoid(logits[number]), own.probability, samples)
             stages.lower_output(learning.trainer.network, number, excess)
             logits[number] = self._fit_frames(logits[number] - excess, own, samples)
         learnt = tuple(
@@ -302,7 +301,7 @@ class Rounds:
     def _fit_frames(self, logits: Tensor, targets: Targets, samples: SampleSet) -> Tensor:
         """Logits (T, h, w), each frame's lowered or raised towards its size in the targets."""
         amount = self.task.plan.rounds.sizes
-        return logits - find_frame_excess(torch.sigmoid(logits), targets, samples, amount)[:, None, None]
+        return logits - find_frame_excess(torch.sigmoid(logits), targets.probability, samples, amount)[:, None, None]
 
     def _start_of(self, member: Member) -> Weights | None:
         """The weights that a member starts from; None if it starts at random."""
@@ -351,8 +350,6 @@ def make_object_targets(inputs: ObjectInputs, learnt: list[Learnt], from_points:
         ]
         clues = replace(clues, heldout_share=sum(asked, NOTHING_ASKED).share())
     probabilities = mean_probability(learnt, samples)
-    if from_points:
-        clues = replace(clues, taken=find_taken(probabilities, samples, clues.points))
     return aim_at(inputs, probabilities, clues, from_points)
 
 

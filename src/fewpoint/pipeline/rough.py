@@ -4,13 +4,18 @@ For a superpixel x on frame t, with l its log-likelihood ratio of looking like c
 its nearness in look to the three clicks nearest in time, and d its distance to where clicks suggest that the object is:
   score(x) = LIKELY l + ALIKE n - d^2 / (2 r^2),
 with r^2 = SPREAD x bound / pi. Scores are lowered so that a usual share of the bound is at 0 or above.
+
+Looks are colours. Those who have a pretrained model give its features, too, and l and n of these are added. All is
+closed-form, so that a click is answered on all frames at once.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
@@ -27,11 +32,27 @@ SUPERPIXELS = SuperpixelSettings(count=500, max_side=160)
 DIFFUSION = DiffusionSettings(last_pull=0.1)
 BLURS = (2 / 160, 5 / 160)  # of a frame's longer side, for how the surroundings look
 LIKELY, ALIKE, SPREAD = 0.3, 0.5, 0.7
-SHRINKAGE = 0.3
+FEATURES_LIKELY, FEATURES_ALIKE = 1.0, 1.0
+SHRINKAGE, FEATURES_SHRINKAGE = 0.3, 1.0
+MOST_FEATURES = 64  # directions in which features vary most
 COMPARED = 3
 LEAST_NEARNESS = -8.0
 LARGEST_RATIO = 6.0
 USUAL_SHARE = 0.3  # of the bound, as a mean over all frames
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """values: (total, D) how each superpixel looks, of about unit variance. shrinkage: of their covariance."""
+
+    values: np.ndarray
+    shrinkage: float
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """(D, D) inverse of the looks' covariance, shrunk towards the identity."""
+        covariance = self.values.T @ self.values / len(self.values)
+        return np.linalg.inv(covariance + self.shrinkage * np.eye(len(covariance)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,22 +61,28 @@ class RoughLooks:
 
     sequence: ImageSequence
     superpixels: SuperpixelMap
+    features: Looks | None = None
 
     @classmethod
-    def of(cls, sequence: ImageSequence) -> "RoughLooks":
-        return cls(sequence, segment_frames(sequence, SUPERPIXELS))
+    def of(cls, sequence: ImageSequence, features: Sequence[np.ndarray] = ()) -> "RoughLooks":
+        """features: (h, w, D) of each frame, of equal parts of it; nothing if only colours are known."""
+        superpixels = segment_frames(sequence, SUPERPIXELS)
+        if not features:
+            return cls(sequence, superpixels)
+        means = [mean_features(*each) for each in zip(superpixels.labels, features, strict=True)]
+        return cls(sequence, superpixels, Looks(reduce_features(np.concatenate(means)), FEATURES_SHRINKAGE))
 
     def prepare(self) -> None:
         """Find out now what the first answer would find out else."""
-        _ = self.places, self.precision
+        _ = self.places, self.looks.precision, self.features and self.features.precision
 
     @cached_property
     def places(self) -> np.ndarray:
         return region_centroids(self.superpixels)
 
     @cached_property
-    def looks(self) -> np.ndarray:
-        """(total, D) standardised: mean and deviation of the colour, and the mean colour of the surroundings."""
+    def looks(self) -> Looks:
+        """Standardised: mean and deviation of the colour, and the mean colour of the surroundings."""
         window, sides = window_of(self.sequence), max(self.sequence.size)
 
         def measure(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -66,40 +93,69 @@ class RoughLooks:
         means = np.concatenate(list(work_ahead(measure, walk(self.sequence.frames), walk(self.superpixels.labels))))
         count = self.sequence.shape[-1]
         means[:, count : 2 * count] = np.sqrt(np.maximum(means[:, count : 2 * count] - means[:, :count] ** 2, 0))
-        return (means - means.mean(0)) / (means.std(0) + 1e-6)
+        return Looks((means - means.mean(0)) / (means.std(0) + 1e-6), SHRINKAGE)
 
-    @cached_property
-    def precision(self) -> np.ndarray:
-        """(D, D) inverse of the looks' covariance, shrunk towards the identity."""
-        covariance = self.looks.T @ self.looks / len(self.looks)
-        return np.linalg.inv(covariance + SHRINKAGE * np.eye(len(covariance)))
+
+def mean_features(labels: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """(regions, D) mean over the pixels of each region of a frame (H, W) of (h, w, D) features, bilinear between parts.
+
+    >>> mean_features(np.array([[0, 0, 1, 1]]), np.array([[[1.0], [3.0]]])).ravel().tolist()
+    [1.25, 2.75]
+    """
+    rows, columns = (_between(size, parts) for size, parts in zip(labels.shape, features.shape[:2], strict=True))
+    flat, shape = features.reshape(-1, features.shape[-1]), (int(labels.max()) + 1, features[..., 0].size)
+    sums = np.zeros((shape[0], flat.shape[1]))
+    for row, row_weight in rows:
+        for column, column_weight in columns:
+            cells = row[:, np.newaxis] * features.shape[1] + column
+            weights = (row_weight[:, np.newaxis] * column_weight).ravel()
+            sums += csr_array((weights, (labels.ravel(), cells.ravel())), shape=shape) @ flat
+    return sums / np.maximum(np.bincount(labels.ravel()), 1)[:, np.newaxis]
+
+
+def reduce_features(features: np.ndarray) -> np.ndarray:
+    """(total, d) of (total, D) features: the directions in which they vary most, of unit variance on average."""
+    centred = features - features.mean(0)
+    _, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    reduced = centred @ vectors[:, -MOST_FEATURES:]
+    return reduced / (np.sqrt((reduced**2).mean()) + 1e-9)
+
+
+def _between(size: int, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each of `size` pixels the two of `parts` nearest to it, each with its weight."""
+    places = np.clip((np.arange(size) + 0.5) * parts / size - 0.5, 0, parts - 1)
+    first = np.minimum(places.astype(int), max(parts - 2, 0))
+    return [(first, 1 - (places - first)), (np.minimum(first + 1, parts - 1), places - first)]
 
 
 def guess(rough: RoughLooks, points: PointSet, areas: np.ndarray, frames: np.ndarray, bound: float) -> np.ndarray:
     """(total,) rough probabilities of one object. areas, frames: (total,) of the regions. bound: share of a frame."""
     clicked = regions_at_points(rough.superpixels, points)
-    scores = LIKELY * _likeliness(rough, clicked) + ALIKE * _likeness(rough, clicked, frames)
+    scores = LIKELY * _likeliness(rough.looks, clicked) + ALIKE * _likeness(rough.looks, clicked, frames)
+    if rough.features is not None:
+        scores += FEATURES_LIKELY * _likeliness(rough.features, clicked)
+        scores += FEATURES_ALIKE * _likeness(rough.features, clicked, frames)
     scores += _nearness(rough, points, frames, bound)
     return expit(scores - level_of_area(scores, areas, USUAL_SHARE * bound * areas.sum()))
 
 
-def _likeliness(rough: RoughLooks, clicked: np.ndarray) -> np.ndarray:
+def _likeliness(looks: Looks, clicked: np.ndarray) -> np.ndarray:
     """(total,) log-likelihood ratio of the discriminant between clicked superpixels and all."""
     chosen = np.unique(clicked)
-    values = rough.looks @ (rough.precision @ rough.looks[chosen].mean(0))
+    values = looks.values @ (looks.precision @ looks.values[chosen].mean(0))
     usual, spread = values.mean(), values.std() + 1e-6
     own, own_spread = values[chosen].mean(), values[chosen].std() + 0.3 * spread
     ratios = _log_density(values, own, own_spread) - _log_density(values, usual, spread)
     return np.clip(ratios, -LARGEST_RATIO, LARGEST_RATIO)
 
 
-def _likeness(rough: RoughLooks, clicked: np.ndarray, frames: np.ndarray) -> np.ndarray:
+def _likeness(looks: Looks, clicked: np.ndarray, frames: np.ndarray) -> np.ndarray:
     """(total,) nearness in look to the clicks nearest in time, in standard deviations from its median."""
-    white = rough.looks @ np.linalg.cholesky(rough.precision)
+    white = looks.values @ np.linalg.cholesky(looks.precision)
     nearness = np.empty(len(frames))
-    for frame in range(len(rough.superpixels.counts)):
+    ends = np.searchsorted(frames, np.arange(int(frames[-1]) + 2))
+    for frame, here in enumerate(map(slice, ends[:-1], ends[1:])):
         nearest = clicked[np.argsort(np.abs(frames[clicked] - frame), kind="stable")[:COMPARED]]
-        here = np.flatnonzero(frames == frame)
         nearness[here] = -((white[here][:, np.newaxis] - white[nearest]) ** 2).sum(-1).min(1)
     return (nearness - np.median(nearness)) / (nearness.std() + 1e-6)
 

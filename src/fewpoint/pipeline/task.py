@@ -17,6 +17,7 @@ from fewpoint.io.runs import RunIdentity
 from fewpoint.pipeline.model import Model
 from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.previous import PreviousRun
+from fewpoint.witness.store import check_installed, identify_model
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Task:
     own_bounds: of several objects, by name, those whose bound differs from the rest.
     method: its name; that of the settings if it is left out. settings: the method's own, as requested; None if it has
     none. adapted: the plan made from them, as a run has adapted it to what it found out; None before that.
+    witness: name of the pretrained model that has a say in the masks; "" for none.
     """
 
     sequence: ImageSequence
@@ -50,6 +52,7 @@ class Task:
     method: str = ""
     adapted: Plan | None = None
     words: tuple[tuple[str, Words], ...] = ()
+    witness: str = ""
 
     def __post_init__(self) -> None:
         if not self.method:
@@ -64,12 +67,21 @@ class Task:
         self.points.check_inside(len(self.sequence), self.sequence.size)
         for _, words in self.words:
             words.check_inside(len(self.sequence), self.sequence.size)
-        self.outputs.check(self.sequence.source)
+        self.outputs.check(self.sequence.source, self.sequence.names)
+        if self.witness:
+            self._check_witness()
         names = self.points.object_names
         if len(names) > 1:
             self._check_objects(names)
         self._refuse_unknown("a bound is", [name for name, _ in self.own_bounds if name not in names])
         self._refuse_unknown("words are", [name for name, _ in self.words if name not in self.object_names])
+
+    def _check_witness(self) -> None:
+        if not self.uses_pipeline or self.plan.diffusion is None:
+            raise InputError("a witness has a say in masks cut by pixels, those of accurate and fast; leave it out")
+        if self.time_limit_s is not None:
+            raise InputError("a witness takes time that a limit does not know about; leave one of the two out")
+        check_installed(self.witness)
 
     def _refuse_unknown(self, what: str, unknown: list[str]) -> None:
         if unknown:
@@ -174,6 +186,7 @@ class Task:
             time_limit="none" if self.time_limit_s is None else f"{self.time_limit_s / 60:g} min",
             start=self._start(),
             words=self._hash_words(),
+            witness=identify_model(self.witness) if self.witness else "none",
         )
 
     def _hash_words(self) -> str:

@@ -8,11 +8,13 @@ from fewpoint.report.figures import (
     draw_training_curves,
 )
 from fewpoint.report.html import ReportContent, render_report
+from fewpoint.report.judging import Judgement, judge
 from fewpoint.report.montage import draw_montage, encode_png
-from fewpoint.report.uncertainty import FrameUncertainty, rank_frames
+from fewpoint.report.uncertainty import FrameWorth, rank_frames
 
 __all__ = [
-    "FrameUncertainty",
+    "FrameWorth",
+    "Judgement",
     "ReportContent",
     "StoppingRule",
     "draw_mask_shares",
@@ -21,6 +23,7 @@ __all__ = [
     "draw_stopping_curves",
     "draw_training_curves",
     "encode_png",
+    "judge",
     "rank_frames",
     "render_report",
 ]

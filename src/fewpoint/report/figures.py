@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewpoint.core import PointSet, PriorHistory, Result
+from fewpoint.core.paging import walk
+from fewpoint.report.reliability import Reliability
 from fewpoint.report.svg import INK, to_svg
 from fewpoint.report.wording import format_share
 
@@ -29,6 +31,7 @@ LINES = {
     "risk of the rest": (RED, (0, (1, 1))),
 }
 MOST_EPOCHS_SHOWN = 5
+SURE, POSSIBLE = 0.75, 0.25
 MARKED_UP_TO = 40  # values up to which each is marked, so that a single one shows
 TEXT_SIZE = 9
 # In inches, for labels, titles and legend. matplotlib would find them itself, by drawing all of it once more.
@@ -111,17 +114,47 @@ def draw_training_curves(history: PriorHistory) -> str:
 
 
 def draw_mask_shares(segmentation: Result, points: PointSet) -> str:
-    """Share of each frame that is masked, with the prior and its deviation; ticks below mark frames with clicks."""
+    """Share of each frame that is masked; ticks below mark frames with clicks.
+
+    The band reaches from what is surely the object to what may be: pixels of POSSIBLE probability.
+    """
     figure, (panel,) = _make_panels(1, height=3.0)
-    _draw_estimate(panel, segmentation)
+    low, high = _measure_band(segmentation)
+    band = {"color": BLUE, "alpha": 0.2, "linewidth": 0, "label": f"probability {SURE:g} to {POSSIBLE:g}"}
+    panel.fill_between(np.arange(len(low)), 100 * low, 100 * high, **band)
     _draw_shares(panel, "mask", segmentation.shares)
-    _draw_bound(panel, segmentation.bound.fraction)
+    top = 1.15 * max(float(segmentation.shares.max()), min(float(high.max()), 2 * float(segmentation.shares.max())))
+    if segmentation.bound.fraction <= 1.5 * top:
+        _draw_bound(panel, segmentation.bound.fraction)
+        top = max(top, 1.05 * segmentation.bound.fraction)
     clicked = np.unique(points.frames)
     on_axis = {"transform": panel.get_xaxis_transform(), "markersize": 8, "color": INK}
     panel.plot(clicked, np.full(len(clicked), 0.03), "|", label="frame with a click", **on_axis)
-    panel.set(ylim=(0, None), xlabel="frame", ylabel="share of the frame (%)")
+    panel.set(ylim=(0, 100 * top if top > 0 else 1), xlabel="frame", ylabel="share of the frame (%)")
     _write_legend(figure)
-    return to_svg(figure, "Mask share and prior")
+    return to_svg(figure, "Mask share by frame")
+
+
+def _measure_band(segmentation: Result) -> tuple[np.ndarray, np.ndarray]:
+    """(T,) shares of each frame at a probability of SURE or above, and of POSSIBLE or above."""
+    counts = [
+        (np.count_nonzero(frame >= SURE), np.count_nonzero(frame >= POSSIBLE))
+        for frame in walk(segmentation.probabilities.values)
+    ]
+    low, high = np.array(counts, np.float64).T / segmentation.masks[0].size
+    return low, high
+
+
+def draw_reliability(reliability: Reliability) -> str:
+    """Of the pixels given each probability, how many are the object: on the dashed line all is as it is said."""
+    figure, (panel,) = _make_panels(1, height=3.0)
+    seen = reliability.pixels > 0
+    said, there = (values[seen] / reliability.pixels[seen] for values in (reliability.said, reliability.there))
+    panel.plot([0, 100], [0, 100], color=INK, linestyle=(0, (5, 3)), linewidth=1, label="as it is said")
+    panel.plot(100 * said, 100 * there, color=BLUE, marker="o", linewidth=1.6, label="outlined frames")
+    panel.set(xlim=(0, 100), ylim=(0, 100), xlabel="probability (%)", ylabel="are the object (%)")
+    _write_legend(figure)
+    return to_svg(figure, "Reliability of the probabilities")
 
 
 def choose_epochs(history: PriorHistory) -> tuple[int, ...]:
@@ -226,7 +259,7 @@ def _mark_epochs(panel: "Axes", history: PriorHistory, rule: StoppingRule | None
             panel.axvline(record.epoch, color=INK, linewidth=1.2, linestyle="-.", label=f"halted: {record.epoch}")
     first = next((record.epoch for record in history.records if record.phase == "estimation"), None)
     if rule is not None and first is not None:
-        earliest = first - 1 + rule.minimum
+        earliest = first - 1 + rule.minimum + rule.window
         panel.axvline(earliest, color=GREEN, linewidth=1.4, linestyle=":", label=f"earliest halt: {earliest}")
 
 

@@ -1,15 +1,19 @@
 """How far a result can be trusted, judged without the truth: to find the bad ones in a study of hundreds."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from fewpoint.core import PointSet, Result
-from fewpoint.core.paging import walk
-from fewpoint.report.uncertainty import rank_frames
+from fewpoint.report.looking import Looks
+from fewpoint.report.uncertainty import count_undecided
 
 SURE = 0.5
+SMALL_CHANGE = 4  # pixels by which an outline may be off
+MOST_ASKED = 400  # pixels of a frame whose distance to clicks is measured
 
 
 @dataclass(frozen=True)
@@ -17,9 +21,13 @@ class Health:
     """Figures in [0, 1], 1 the best; None if there is nothing to measure.
 
     score: the mean of those of SCORED that are there.
-    certainty: 1 - the mean uncertainty of the frames, see rank_frames.
-    clicks_inside: share of the clicks where the network itself says object, before clicks are forced into the mask.
-    step_agreement: Dice of the masks and of what the network says, 0.5 or above: how much the last step changed.
+    distinct: how far looks alone, learnt from other frames, tell the masks from what surrounds them, see look_again.
+    near_clicks: mean over the pixels of the masks of exp(-distance to the nearest click), in radii of the object and
+    tenths of the sequence.
+    decided: A / (A + U), with A the area of all masks and U the pixels that the probabilities leave open.
+    sturdy: A / (A + 4 L), L the length of all outlines: how little masks change if outlines are a few pixels off.
+    clicks_inside: share of the clicks where probabilities say object; always 1 for methods whose masks are cut from
+    probabilities that obey clicks.
     prior_agreement: 1 - mean |mask - prior| / mean max(mask, prior), shares of a frame.
     network_agreement: 1 - mean deviation / mean prior: how far networks, or their estimate, differ.
     below_bound: share of the frames whose mask and prior are smaller than the bound.
@@ -30,9 +38,11 @@ class Health:
     """
 
     score: float
-    certainty: float
+    distinct: float
+    near_clicks: float
+    decided: float
+    sturdy: float
     clicks_inside: float
-    step_agreement: float
     prior_agreement: float | None
     network_agreement: float | None
     below_bound: float
@@ -41,17 +51,24 @@ class Health:
     connected: float
     stopped: float | None
 
+    @classmethod
+    def from_table(cls, table: dict[str, Any] | None) -> "Health | None":
+        """What asdict made plain values of; None if there is nothing, or other figures, as of an earlier version."""
+        return cls(**table) if table is not None and table.keys() == set(FIGURES) else None
+
 
 FIGURES = tuple(field.name for field in fields(Health))
 
-# Those that rank results by their real F1 (benchmarks/README.md); the others point to single faults.
-SCORED = ("certainty", "step_agreement", "steadiness")
+# Those that rank results by their real F1 (benchmarks/health.py); the others point to single faults.
+SCORED = ("distinct", "near_clicks", "decided", "sturdy")
 
 # What a person reads.
 WORDS = {
-    "certainty": "certainty of the probabilities",
+    "distinct": "what is marked looks unlike what surrounds it",
+    "near_clicks": "masks lie near clicks",
+    "decided": "pixels are decided",
+    "sturdy": "masks are large compared with their outlines",
     "clicks_inside": "clicks that the network finds by itself",
-    "step_agreement": "network and last step agree",
     "prior_agreement": "masks and expected areas agree",
     "network_agreement": "networks agree",
     "below_bound": "frames below the bound",
@@ -62,19 +79,22 @@ WORDS = {
 }
 
 
-def measure_health(result: Result, points: PointSet) -> Health:
-    """All figures of a result and the clicks that it was made from."""
+def measure_health(result: Result, points: PointSet, looks: Looks) -> Health:
+    """All figures of a result for one object and the clicks that it was made from. looks: see look_again."""
     present = np.setdiff1d(np.arange(len(result.masks)), points.absent)
+    area = float(result.areas.sum())
     figures = {
-        "certainty": _measure_certainty(result, present),
+        "distinct": looks.distinct,
+        "near_clicks": _measure_nearness(result, points),
+        "decided": area / max(1.0, area + float(count_undecided(result).sum())),
+        "sturdy": area / max(1.0, area + SMALL_CHANGE * float(looks.outline.sum())),
         "clicks_inside": float((result.probabilities.values[tuple(points.coordinates.T)] >= SURE).mean()),
-        "step_agreement": _measure_step_agreement(result),
         "prior_agreement": _measure_prior_agreement(result),
         "network_agreement": _measure_network_agreement(result),
         "below_bound": _measure_below_bound(result),
         "found": float((result.areas[present] > 0).mean()),
         "steadiness": measure_steadiness(result.areas, points.absent),
-        "connected": _measure_connected(result.masks, points),
+        "connected": 1 - _share_apart(result.masks, points),
         "stopped": _find_stop(result),
     }
     known = [figures[name] for name in SCORED if figures[name] is not None]
@@ -95,19 +115,44 @@ def measure_steadiness(areas: np.ndarray, absent: Iterable[int] = ()) -> float |
     return float((smaller[seen] / larger[seen]).mean()) if seen.any() else None
 
 
-def _measure_certainty(result: Result, present: np.ndarray) -> float:
-    by_frame = {entry.frame: entry.uncertainty for entry in rank_frames(result)}
-    return 1 - float(np.mean([by_frame[frame] for frame in present]))
+def find_parts_apart(masks: np.ndarray, points: PointSet) -> dict[int, int]:
+    """On each clicked frame that has any, the pixels of the mask that are connected to none of its clicks."""
+    from scipy import ndimage
+
+    apart = {}
+    for frame in np.unique(points.frames).tolist():
+        parts = np.zeros(masks[frame].shape, np.int32)
+        ndimage.label(masks[frame], output=parts)
+        clicked = parts[tuple(points.coordinates[points.frames == frame, 1:].T)]
+        count = int(masks[frame].sum()) - int(np.isin(parts, clicked[clicked > 0]).sum())
+        if count:
+            apart[frame] = count
+    return apart
 
 
-def _measure_step_agreement(result: Result) -> float:
-    """0 if both are empty: nothing was found."""
-    total, shared = int(result.areas.sum()), 0
-    for mask, probability in zip(walk(result.masks), walk(result.probabilities.values), strict=True):
-        sure = probability >= SURE
-        total += int(sure.sum())
-        shared += int((mask & sure).sum())
-    return 2 * shared / total if total else 0.0
+def _share_apart(masks: np.ndarray, points: PointSet) -> float:
+    """1 if no clicked frame has a mask."""
+    total = sum(int(masks[frame].sum()) for frame in np.unique(points.frames).tolist())
+    return sum(find_parts_apart(masks, points).values()) / total if total else 1.0
+
+
+def _measure_nearness(result: Result, points: PointSet) -> float:
+    """0 without a mask."""
+    areas, clicks = result.areas, points.coordinates.astype(np.float64)
+    if not areas.any():
+        return 0.0
+    unit = np.array([max(1.0, 0.1 * len(areas)), *[math.sqrt(areas[areas > 0].mean() / math.pi)] * 2])
+    near, weight = 0.0, 0.0
+    for frame in np.flatnonzero(areas):
+        places = np.argwhere(result.masks[frame])
+        places = places[:: -(-len(places) // MOST_ASKED)]
+        places = np.column_stack([np.full(len(places), frame), places]) / unit
+        nearest = np.full(len(places), np.inf)
+        for click in clicks / unit:
+            np.minimum(nearest, ((places - click) ** 2).sum(1), out=nearest)
+        near += float(areas[frame] * np.exp(-np.sqrt(nearest)).mean())
+        weight += float(areas[frame])
+    return near / weight
 
 
 def _measure_prior_agreement(result: Result) -> float | None:
@@ -128,20 +173,6 @@ def _measure_below_bound(result: Result) -> float:
     at_bound = result.shares >= result.bound.fraction
     at_bound |= np.nan_to_num(result.priors.mean) >= result.bound.fraction
     return float(1 - at_bound.mean())
-
-
-def _measure_connected(masks: np.ndarray, points: PointSet) -> float:
-    """0 if no clicked frame has a mask."""
-    from scipy import ndimage
-
-    inside, total = 0, 0
-    for frame in np.unique(points.frames):
-        parts = np.zeros(masks[frame].shape, np.int32)
-        ndimage.label(masks[frame], output=parts)
-        clicked = parts[tuple(points.coordinates[points.frames == frame, 1:].T)]
-        total += int(masks[frame].sum())
-        inside += int(np.isin(parts, clicked[clicked > 0]).sum())
-    return inside / total if total else 0.0
 
 
 def _find_stop(result: Result) -> float | None:

@@ -1,5 +1,6 @@
 """The page about one run: self-contained, for the screen and for print."""
 
+import json
 from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,16 +13,27 @@ from fewpoint.report.figures import (
     StoppingRule,
     draw_mask_shares,
     draw_prior_curves,
+    draw_reliability,
     draw_stopping_curves,
     draw_training_curves,
 )
 from fewpoint.report.health import SCORED, WORDS, Health
+from fewpoint.report.judging import Judgement, judge
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_jpeg
 from fewpoint.report.pages import load_template
+from fewpoint.report.reliability import Reliability
+from fewpoint.report.strip import gather_strip
 from fewpoint.report.tiles import Scene, draw_frame, draw_probability
-from fewpoint.report.uncertainty import FrameUncertainty, rank_frames
-from fewpoint.report.wording import format_seconds, format_share, format_value, name_frame
+from fewpoint.report.uncertainty import FrameWorth
+from fewpoint.report.wording import (
+    format_area,
+    format_seconds,
+    format_share,
+    format_value,
+    format_volume,
+    name_frame,
+)
 
 MONTAGE_COLUMNS = 6
 PICTURED = 6
@@ -34,8 +46,10 @@ class ReportContent:
     """What the page says.
 
     timings: seconds of each stage. settings: values by section and name. facts: label to text, such as device, seed
-    and version. warnings: sentences to act on. health: how far the result can be trusted, if it was measured.
-    stopping: the rule that ended the estimation, if there is one.
+    and version. warnings: sentences to act on. judged: what is thought of the result; found out if it is None.
+    stopping: the rule that ended the estimation, if there is one. asked: label to text, what was asked for, such as
+    input, points and command. next_steps: what to do now, each with the command that does it, if there is one.
+    reliability: of the probabilities on outlined frames, if there are any.
     """
 
     title: str
@@ -44,8 +58,11 @@ class ReportContent:
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    health: Health | None = None
+    judged: Judgement | None = None
     stopping: StoppingRule | None = None
+    asked: dict[str, str] = field(default_factory=dict)
+    next_steps: tuple[tuple[str, str], ...] = ()
+    reliability: Reliability | None = None
 
     @property
     def sequence(self) -> ImageSequence:
@@ -62,16 +79,26 @@ class ReportContent:
 
 def render_report(content: ReportContent) -> str:
     """One HTML page that needs no other file and no network: pictures, curves and style stand in it."""
-    ranking = rank_frames(content.segmentation)
-    filters = {"share": format_share, "seconds": format_seconds, "value": format_value}
+    judged = content.judged or judge(content.sequence, content.points, content.segmentation)
+    ranking = judged.ranking
+    filters = {
+        "share": format_share,
+        "seconds": format_seconds,
+        "value": format_value,
+        "area": format_area,
+        "volume": format_volume,
+    }
     return load_template("fewpoint.report", "report.html", filters).render(
         content=content,
         summary=summarise(content),
         montage=embed_picture(draw_montage(content.scene, MONTAGE_COLUMNS)),
         pictured=_picture_frames(content, ranking[:PICTURED]),
         ranking=ranking,
+        suggested=len(judged.suggested),
+        strip=_write_json(gather_strip(content.scene, judged).as_table()),
+        score=judged.health.score,
         listed=LISTED,
-        health=list_health(content.health),
+        health=list_health(judged.health),
         scored=[WORDS[name] for name in SCORED],
         figures=_draw_figures(content),
         timings=measure_timings(content.timings),
@@ -142,15 +169,15 @@ def measure_timings(timings: dict[str, float]) -> tuple[StageTime, ...]:
 class Thumbnail:
     """A frame worth a look: its pictures as data URIs."""
 
-    entry: FrameUncertainty
+    entry: FrameWorth
     label: str
     frame: str
     probability: str
 
 
-def _picture_frames(content: ReportContent, entries: tuple[FrameUncertainty, ...]) -> tuple[Thumbnail, ...]:
+def _picture_frames(content: ReportContent, entries: tuple[FrameWorth, ...]) -> tuple[Thumbnail, ...]:
     scene = content.scene
-    height, width = content.sequence.square_size
+    height, width = scene.square_size
     scale = THUMBNAIL / max(height, width)
     size = (max(1, round(height * scale)), max(1, round(width * scale)))
     return tuple(
@@ -169,12 +196,21 @@ def _draw_figures(content: ReportContent) -> dict[str, Any]:
     segmentation = content.segmentation
     history = segmentation.history
     figures = {"shares": draw_mask_shares(segmentation, content.points)}
+    if content.reliability is not None:
+        figures["reliability"] = draw_reliability(content.reliability)
     if any(record.phase.startswith("estimation") for record in history.records):  # "estimation, network 2" too
         figures["priors"] = draw_prior_curves(segmentation)
         figures["stopping"] = draw_stopping_curves(history, segmentation.bound.fraction, content.stopping)
     if len(history):
         figures["training"] = draw_training_curves(history)
     return {name: _embed_svg(svg) for name, svg in figures.items()}
+
+
+def _write_json(values: dict[str, Any]) -> Any:
+    """Values for a script of the page; names of frames cannot end it."""
+    from markupsafe import Markup
+
+    return Markup(json.dumps(values, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 def _embed_svg(svg: str) -> Any:

@@ -77,7 +77,7 @@ def draw_montage(scene: Scene, columns: int = 8) -> np.ndarray:
     sequence = scene.sequence
     blocks = 2 if len(sequence) >= 3 * columns else 1
     chosen = choose_frames(len(sequence), blocks * columns, scene.points.frames)
-    layout = plan_layout(sequence.square_size, len(chosen), columns)
+    layout = plan_layout(scene.square_size, len(chosen), columns)
     height, width = layout.size
     image = Image.new("RGB", (width, height), BACKGROUND)
     for place, frame in enumerate(chosen):

@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from fewpoint.core import ImageSequence, PointSet, Result
+from fewpoint.core.paging import walk
 from fewpoint.errors import InputError
 from fewpoint.superpixels.intensity import IntensityWindow, window_of
 
@@ -16,6 +17,9 @@ CONTOUR_COLOUR = (0, 210, 255)
 REFERENCE_COLOUR = (255, 140, 0)  # colour-blind readers can distinguish it from the contour's
 RING_COLOUR = (240, 228, 66)
 OUTLINE_COLOUR = (0, 0, 0)
+MARGIN = 0.5  # of the longest side of what is shown, round it
+SMALLEST_MARGIN = 32  # pixels
+MOSTLY = 0.85  # of a frame's shorter side, from which whole frames are shown
 BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels wide
 
 
@@ -23,14 +27,36 @@ BOLD_FROM = 200  # pixels of the longer side from which contours are two pixels 
 class Scene:
     """A sequence with its clicks and result, and the pixel values shown as black and as white.
 
-    reference: (T, H, W) bool, other masks whose contours are drawn next to those of the result.
+    part: rows and columns that are shown of every frame: those that hold all masks and clicks, and some of what
+    surrounds them. reference: (T, H, W) bool, other masks whose contours are drawn next to those of the result.
     """
 
     sequence: ImageSequence
     points: PointSet
     segmentation: Result
     window: IntensityWindow
+    part: tuple[slice, slice]
     reference: np.ndarray | None = None
+
+    @property
+    def corner(self) -> np.ndarray:
+        """First row and column of the part."""
+        return np.array([self.part[0].start, self.part[1].start])
+
+    @property
+    def square_size(self) -> tuple[int, int]:
+        """Height and width of the part with square pixels."""
+        sides = zip(self.part, self.sequence.size, self.sequence.square_size, strict=True)
+        height, width = (max(1, round((part.stop - part.start) * square / side)) for part, side, square in sides)
+        return height, width
+
+    def clicks_on(self, frame: int) -> np.ndarray:
+        """(P, 2) y, x of the clicks on a frame, in pixels of the part."""
+        return self.points.coordinates[self.points.frames == frame, 1:] - self.corner
+
+    def picture(self, frame: int) -> np.ndarray:
+        """(h, w, 3) uint8, the part of a frame."""
+        return render_frame(self.sequence.frames[frame][self.part], self.window)
 
 
 def set_scene(
@@ -43,20 +69,50 @@ def set_scene(
     if reference is not None and reference.shape != masks.shape:
         raise InputError(f"masks and reference must have one (T, H, W), got {masks.shape} and {reference.shape}")
     points.check_inside(len(sequence), sequence.size)
-    return Scene(sequence, points, segmentation, window_of(sequence), reference)
+    part = find_part(masks, points.coordinates[:, 1:])
+    return Scene(sequence, points, segmentation, window_of(sequence), part, reference)
+
+
+def find_part(masks: np.ndarray, clicks: np.ndarray) -> tuple[slice, slice]:
+    """The rows and columns that hold all (T, H, W) masks and (N, 2) clicks, with a margin; all if that is most of them.
+
+    >>> masks = np.zeros((1, 400, 400), bool)
+    >>> masks[0, 100:140, 200:220] = True
+    >>> find_part(masks, np.array([[120, 210]]))
+    (slice(68, 172, None), slice(158, 262, None))
+    """
+    held = np.zeros((masks.shape[1], masks.shape[2]), bool)
+    for mask in walk(masks):
+        held |= mask
+    held[tuple(clicks.T)] = True
+    size = held.shape
+    ends = [np.flatnonzero(held.any(axis))[[0, -1]] for axis in (1, 0)]
+    longest = max(int(last - first) + 1 for first, last in ends)
+    side = longest + 2 * max(SMALLEST_MARGIN, round(MARGIN * longest))
+    if side > MOSTLY * min(size):
+        return slice(0, size[0]), slice(0, size[1])
+    rows, columns = (
+        _centre(int(first + last + 1) // 2, side, length) for (first, last), length in zip(ends, size, strict=True)
+    )
+    return rows, columns
+
+
+def _centre(middle: int, side: int, length: int) -> slice:
+    """A stretch of that side about the middle, moved into the length."""
+    start = min(max(0, middle - side // 2), max(0, length - side))
+    return slice(start, min(length, start + side))
 
 
 def draw_frame(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
-    """One frame at a height and width, with the contour of its mask and a ring at each click: (*size, 3) uint8."""
-    picture = render_frame(scene.sequence.frames[frame], scene.window)
-    clicks = scene.points.coordinates[scene.points.frames == frame, 1:]
-    reference = None if scene.reference is None else scene.reference[frame]
-    return draw_tile(picture, size, region=scene.segmentation.masks[frame], clicks=clicks, reference=reference)
+    """The part of one frame at a height and width, with its mask's contour and rings at clicks: (*size, 3) uint8."""
+    reference = None if scene.reference is None else scene.reference[frame][scene.part]
+    mask = scene.segmentation.masks[frame][scene.part]
+    return draw_tile(scene.picture(frame), size, region=mask, clicks=scene.clicks_on(frame), reference=reference)
 
 
 def draw_probability(scene: Scene, frame: int, size: tuple[int, int]) -> np.ndarray:
-    """The probability on one frame at a height and width, with its contour at 0.5: (*size, 3) uint8."""
-    probability = scene.segmentation.probabilities.values[frame]
+    """The probability on the part of one frame at a height and width, with its contour at 0.5: (*size, 3) uint8."""
+    probability = scene.segmentation.probabilities.values[frame][scene.part]
     return draw_tile(render_probability(probability), size, region=probability, clicks=np.zeros((0, 2)))
 
 

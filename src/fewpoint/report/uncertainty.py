@@ -1,96 +1,99 @@
 """Which frames a person should look at first, judged without the truth."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from fewpoint.core import Result
 from fewpoint.core.paging import walk
+from fewpoint.report.looking import Looks
 
-SMALLEST_SHARE_OF_MEAN = 0.1
+OPEN = (0.1, 0.9)  # probabilities between which a pixel is undecided
+SUGGESTED = 1 / 6  # of the frames are worth a look first
+MUCH = 1.5  # times the sequence's usual, from which a cause is named
 
 
 @dataclass(frozen=True)
-class FrameUncertainty:
-    """How doubtful the mask of one frame is.
+class FrameWorth:
+    """What a look at one frame is worth.
 
-    uncertainty: in [0, 1], relative to the object's own size. worth: in [0, 1], how much a look at the frame is worth,
-    relative to the frame where it is worth most. mask_share, prior: shares of the frame that are masked and expected;
-    prior may be NaN.
+    worth: in [0, 1], relative to the frame where it is worth most. mask_share, prior: shares of the frame that are
+    masked and expected; prior may be NaN. causes: what makes it worth a look, in words.
     """
 
     frame: int
     name: str
-    uncertainty: float
+    worth: float
     mask_share: float
     prior: float
-    worth: float = 0.0
+    causes: tuple[str, ...] = ()
 
 
-def rank_frames(segmentation: Result) -> tuple[FrameUncertainty, ...]:
-    """Order the frames by how much a look at them is worth, without the truth.
+def rank_frames(result: Result, looks: Looks) -> tuple[FrameWorth, ...]:
+    """Order the frames of one object by how many pixels of them may be wrong, most first, without the truth.
 
-    Frame t has N pixels, mask M, probabilities p and prior pi. Let A = max(|M|, pi N, a tenth of the mean mask, 1) be
-    the object's area in pixels, and R the mask and the A most probable pixels outside it. With the binary entropy
-    h(p) = -p log2(p) - (1 - p) log2(1 - p),
+    Three counts of pixels say so: U, those that the probabilities leave open, 0.1 < p < 0.9; F, those of the outline
+    that follow no edge; L, those that look as if they were on its other side (looks, see look_again). A look is worth
 
-        E = mean of h(p) over R          how undecided the network is in and round the object
-        D = ||M| - pi N| / A             how far the mask is from the area that was expected
-        uncertainty = 1 - (1 - E)(1 - D) one of the two suffices
+        W = ((1 + U)(1 + F)(1 + L))^(1/3) - 1
 
-    All areas are relative to the object, so that small objects count as much as large ones, down to a tenth of the
-    mean mask: below it, single pixels would decide where the object is absent. If the prior is NaN, D = 0.
-
-    What a look is worth is about how many pixels may be put right: W = sqrt(|M| sum min(p, 1 - p)), divided by its
-    largest. `fewpoint bench` counts how often the frame suggested is among the worst fifth.
+    divided by its largest: what all three tell counts most, and no constant was fitted. `benchmarks/health.py` counts
+    how well W ranks frames by their wrong pixels.
     """
-    masks, areas = segmentation.masks, segmentation.areas
-    smallest = max(1.0, SMALLEST_SHARE_OF_MEAN * areas.mean())
-    pixels = masks[0].size
-    ranked = []
-    maps = zip(walk(masks), walk(segmentation.probabilities.values), strict=True)
-    for frame, (mask, probability) in enumerate(maps):
-        prior = float(segmentation.priors.mean[frame])
-        expected = prior * pixels if np.isfinite(prior) else float(areas[frame])
-        area = max(areas[frame], expected, smallest)
-        undecided = measure_indecision(probability, mask, int(np.ceil(area)))
-        disagreement = abs(areas[frame] - expected) / area
-        uncertainty = 1 - (1 - undecided) * (1 - disagreement)
-        name, share = segmentation.names[frame], float(areas[frame] / pixels)
-        worth = _count_doubtful(probability, float(areas[frame]))
-        ranked.append(FrameUncertainty(frame, name, float(uncertainty), share, prior, worth))
-    largest = max(entry.worth for entry in ranked) or 1.0
-    ranked = [replace(entry, worth=entry.worth / largest) for entry in ranked]
-    return tuple(sorted(ranked, key=lambda entry: (-entry.worth, -entry.uncertainty, entry.frame)))
+    undecided = count_undecided(result)
+    worth = np.cbrt((1 + undecided) * (1 + looks.faint) * (1 + looks.unlike)) - 1
+    worth /= max(float(worth.max()), 1e-9)
+    causes = _name_causes(result.areas, undecided, looks)
+    priors, shares = result.priors.mean, result.shares
+    order = sorted(range(len(worth)), key=lambda frame: (-worth[frame], frame))
+    return tuple(
+        FrameWorth(
+            frame, result.names[frame], float(worth[frame]), float(shares[frame]), float(priors[frame]), causes[frame]
+        )
+        for frame in order
+    )
 
 
-def _count_doubtful(probability: np.ndarray, area: float) -> float:
-    """About how many pixels of a frame may be wrong: sqrt(area x sum of min(p, 1 - p))."""
-    values = probability.astype(np.float32)
-    return float(np.sqrt(area * np.minimum(values, 1 - values).sum()))
+def count_suggested(n_frames: int) -> int:
+    """How many frames a person is asked to look at.
 
-
-def measure_indecision(probability: np.ndarray, mask: np.ndarray, outside: int) -> float:
-    """Mean binary entropy in bits over a (H, W) mask and so many of the most probable pixels outside it.
-
-    >>> measure_indecision(np.array([[1.0, 0.5, 0.0, 0.0]]), np.array([[True, False, False, False]]), 1)
-    0.5
+    >>> count_suggested(3), count_suggested(60)
+    (1, 10)
     """
-    probability = probability.astype(np.float32)  # halves are slow to sort
-    beyond = probability[~mask]
-    outside = min(outside, len(beyond))
-    likely = np.partition(beyond, len(beyond) - outside)[len(beyond) - outside :] if outside else beyond
-    return float(binary_entropy(np.concatenate([probability[mask], likely])).mean())
+    return max(1, round(SUGGESTED * n_frames))
 
 
-def binary_entropy(probability: np.ndarray) -> np.ndarray:
-    """Entropy in bits of a yes-no question answered yes with the given probability.
+def count_undecided(result: Result) -> np.ndarray:
+    """(T,) pixels of each frame that the probabilities leave open."""
+    low, high = OPEN
+    counts = [np.count_nonzero((frame > low) & (frame < high)) for frame in walk(result.probabilities.values)]
+    return np.array(counts, np.float64)
 
-    >>> binary_entropy(np.array([0.0, 0.5, 1.0])).tolist()
-    [0.0, 1.0, 0.0]
+
+def _name_causes(areas: np.ndarray, undecided: np.ndarray, looks: Looks) -> list[tuple[str, ...]]:
+    """What each frame has much more of than others, relative to its size; and a size unlike its neighbours'."""
+    size = np.maximum(areas, 0.1 * areas.mean()) + 1
+    told = {
+        "many undecided pixels": undecided / size,
+        "an outline that follows no edge": looks.faint / np.maximum(looks.outline, 1),
+        "looks unlike the mask of other frames": looks.unlike / size,
+    }
+    causes = [[] for _ in areas]
+    for words, values in told.items():
+        usual = np.median(values[areas > 0]) if areas.any() else 0.0
+        for frame in np.flatnonzero(values > MUCH * usual + 1e-9):
+            causes[frame].append(words)
+    for frame in _find_odd_sizes(areas):
+        causes[frame].append("a size unlike its neighbours'")
+    return [tuple(each) for each in causes]
+
+
+def _find_odd_sizes(areas: np.ndarray) -> np.ndarray:
+    """Frames whose area differs from the median of the five about them by more than a third.
+
+    >>> _find_odd_sizes(np.array([9, 9, 3, 9, 9])).tolist()
+    [2]
     """
-    entropy = np.zeros(probability.shape)
-    inside = (probability > 0) & (probability < 1)
-    p = probability[inside].astype(np.float64)
-    entropy[inside] = -p * np.log2(p) - (1 - p) * np.log2(1 - p)
-    return entropy
+    padded = np.pad(areas.astype(np.float64), 2, mode="edge")
+    usual = np.median([padded[start : start + len(areas)] for start in range(5)], axis=0)
+    return np.flatnonzero(np.abs(areas - usual) > np.maximum(areas, usual) / 3)

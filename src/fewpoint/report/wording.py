@@ -59,3 +59,29 @@ def name_frame(frame: int, name: str) -> str:
     ('frame 7', '7 · slice_b')
     """
     return f"frame {frame}" if name.isdecimal() and int(name) == frame else f"{frame} · {name}"
+
+
+def format_area(mm2: float) -> str:
+    """An area in the unit that a person reads.
+
+    >>> format_area(0.0), format_area(12.34), format_area(1620.0), format_area(123456.0)
+    ('0 mm²', '12.3 mm²', '16.2 cm²', '1,230 cm²')
+    """
+    return _with_digits(mm2, "mm²") if mm2 < 100 else _with_digits(mm2 / 100, "cm²")
+
+
+def format_volume(ml: float) -> str:
+    """A volume in the unit that a person reads.
+
+    >>> format_volume(0.0214), format_volume(87.654), format_volume(1234.5)
+    ('21.4 mm³', '87.7 ml', '1.23 l')
+    """
+    if ml < 0.1:
+        return _with_digits(1000 * ml, "mm³")
+    return _with_digits(ml, "ml") if ml < 1000 else _with_digits(ml / 1000, "l")
+
+
+def _with_digits(value: float, unit: str) -> str:
+    """Three digits that matter, and no exponent."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f} {unit}" if rounded >= 100 or rounded == int(rounded) else f"{rounded:g} {unit}"

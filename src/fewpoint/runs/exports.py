@@ -11,7 +11,7 @@ from fewpoint.core import ImageSequence, ObjectResult, PointSet, Result
 from fewpoint.core.labels import describe_ties, share_pixels
 from fewpoint.core.paging import make_frames, walk
 from fewpoint.errors import InputError
-from fewpoint.io.atomic import read_json
+from fewpoint.io.atomic import place_new, read_json
 from fewpoint.io.formats import FILM_FILE, Outputs
 from fewpoint.io.images import hash_sequence, read_sequence
 from fewpoint.io.runs import MANIFEST_FILE, load_result
@@ -73,17 +73,23 @@ def _claim_frames(found: ObjectResult, clicks: PointSet | None, kept: bool | Non
 def convert_run(folder: Path, outputs: Outputs, out: Path, edit: Edit | None = None) -> tuple[Path, ...]:
     """Write the result of a finished run in other formats; returns the files.
 
+    out: the run's own folder, or another, in which nothing is overwritten that differs from what is to be written.
     The input is read again for a film, and its headers for DICOM SEG; it must be where it was.
     edit: changes the result first, such as when a person has drawn some of the masks.
     """
     result = load_result(folder) if edit is None else edit(load_result(folder))
-    outputs.check(result.source)
-    sequence = _read_input(folder, result) if outputs.film else None
-    written = outputs.write(result, out)
-    return written if sequence is None else (*written, write_film(sequence, result, out))
+    outputs.check(result.source, result.names)
+    sequence = read_input(folder, result) if outputs.film else None
+
+    def write(place: Path) -> tuple[Path, ...]:
+        written = outputs.write(result, place)
+        return written if sequence is None else (*written, write_film(sequence, result, place))
+
+    return write(out) if out.resolve() == folder.resolve() else place_new(out, write)
 
 
-def _read_input(folder: Path, result: Result) -> ImageSequence:
+def read_input(folder: Path, result: Result) -> ImageSequence:
+    """The frames that a run was made on; InputError if they are gone or have changed."""
     source = result.source
     if source is None:
         raise InputError(f"{folder} does not say where its input is, so it cannot be drawn; run again")

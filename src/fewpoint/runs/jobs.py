@@ -1,12 +1,15 @@
 """A job from its plain values to a run: the one way for the command line, a batch, the page and Python."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewpoint.core import ImageSequence, Listener, Message, PointSet, Result, ignore
+from fewpoint.core.doubts import doubt_clicks, refuse_blank_frames
+from fewpoint.core.given import need, need_path
 from fewpoint.core.job import EVERY, Job
-from fewpoint.core.progress import Event
+from fewpoint.core.progress import Event, logging_events
 from fewpoint.errors import InputError
 from fewpoint.io.formats import Outputs
 from fewpoint.io.images import read_sequence
@@ -18,10 +21,14 @@ from fewpoint.methods.resolve import depends_on_device, resolve_settings
 from fewpoint.pipeline.model import load_model
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.previous import load_previous
+from fewpoint.runs.provenance import ASKED, describe_job
 from fewpoint.runs.words import read_words
 
 if TYPE_CHECKING:
     from fewpoint.runs.partial import LastLook
+
+
+logger = logging.getLogger(__name__)
 
 
 class StoppedError(Exception):
@@ -31,13 +38,17 @@ class StoppedError(Exception):
 OpenFolder = Callable[[Path, RunIdentity], RunFolder]
 
 
-def run_job(job: Job, out: Path, listener: Listener = ignore, open_folder: OpenFolder = RunFolder.open) -> Result:
+def run_job(job: Job, out: str | Path, listener: Listener = ignore, open_folder: OpenFolder = RunFolder.open) -> Result:
     """Segment into a run folder; an unfinished run of the same job in it is continued.
 
+    job: what the command line, a row of a batch and the page are turned into; Job.from_table reads one from JSON.
+    out: the folder. listener: gets every event, such as StepsTaken; it may raise to stop.
     open_folder: takes the folder and the run's identity, for callers that wait for one or replace another run in it.
     """
-    task = read_job(job)
-    with open_folder(out, task.identity()) as folder:
+    folder_path = need_path(out, "out")
+    task = read_job(need(job, Job, "job", "a Job"))
+    with open_folder(folder_path, task.identity()) as folder:
+        _note_asked(job, folder)
         return _run_in(task, folder, listener)
 
 
@@ -55,16 +66,26 @@ def run_until_stopped(job: Job, out: Path, listener: Listener, look: "LastLook")
 
     task = read_job(job)
     with RunFolder.open(out, task.identity()) as folder:
+        _note_asked(job, folder)
         try:
             return _run_in(task, folder, hear), False
         except StoppedError:
             return (finish_early(task, folder, look) if look.saw_something else None), True
 
 
+def _note_asked(job: Job, folder: RunFolder) -> None:
+    """Write into the manifest what a run that begins was asked."""
+    if ASKED not in folder.manifest and not folder.finished:
+        folder.write_manifest("running", {ASKED: describe_job(settle_job(job), folder.path)})
+
+
 def _run_in(task: Task, folder: RunFolder, listener: Listener) -> Result:
     from fewpoint.runs.runner import run_task  # loads torch
 
+    listener = logging_events(listener, logger)
     tell_notes(task.sequence, listener)
+    for doubt in doubt_clicks(task.sequence, task.points):
+        listener(Message(doubt, warning=True))
     return run_task(task, folder, listener)
 
 
@@ -74,11 +95,14 @@ def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
     sequence: the frames, if the job names no input.
     """
     job = settle_job(job)
+    if depends_on_device(job):
+        resolve_settings(job)  # what makes no sense is told before torch is loaded
     previous = None if job.refine is None else load_previous(job.refine)
     settings = resolve_settings(job, find_kind(job), previous and previous.settings)
     sequence = _read_frames(job) if sequence is None else sequence
     bounds = {name: bound.measure(len(sequence), sequence.size) for name, bound in job.bounds}
     points, words = read_words(job, _read_points(job, sequence), previous, sequence)
+    refuse_blank_frames(sequence, points)
     task = Task(
         sequence,
         points,
@@ -93,8 +117,20 @@ def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
         tuple(sorted(bounds.items())),
         "" if is_own(job.method) else str(job.method),
         words=words,
+        witness=job.witness or "",
     )
     task.check_previous()
+    logger.info(
+        "read %s: %d frames of %d x %d, %d points on %s; method %s, seed %d",
+        job.input or "frames in memory",
+        len(sequence),
+        *sequence.size,
+        len(points),
+        ", ".join(filter(None, points.object_names)) or "one object",
+        task.method,
+        task.seed,
+    )
+    logger.debug("settings: %s", task.settings_table())
     return task
 
 

@@ -6,12 +6,16 @@ its networks said, corrected by what has been said since.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet, ProbabilityMaps, Words
 from fewpoint.core.obeying import obey
+from fewpoint.core.paging import gather_frames, walk
+from fewpoint.core.threads import work_ahead
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_array
 from fewpoint.learning.motion import carry_points
@@ -20,23 +24,39 @@ from fewpoint.pipeline.bounds import estimate_bound
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.masks import Smoother, Surroundings, Touched, choose_labels, find_touched, keep_untouched
 from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
-from fewpoint.pipeline.rough import DIFFUSION, USUAL_SHARE, RoughLooks, guess
+from fewpoint.pipeline.rough import DIFFUSION, SUPERPIXELS, USUAL_SHARE, RoughLooks, guess
+from fewpoint.pipeline.smaller import Smaller
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.previous import find_stages, load_previous
 from fewpoint.superpixels.diffusion import DiffusionSettings
 from fewpoint.superpixels.regions import labelled_regions, paint_regions
+from fewpoint.witness.encoding import EncodedStore, describe_frames
+from fewpoint.witness.models import load_features
 
 PROBABILITIES = "probabilities.npy"
+NOTHING_KNOWN: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 class Live:
-    """Answers to a person's words about one sequence. Preparing it takes seconds, each answer less than one."""
+    """Answers to a person's words about one sequence. Preparing it takes seconds, each answer less than one.
 
-    def __init__(self, sequence: ImageSequence) -> None:
-        self.sequence = sequence
-        self._rough = RoughPart(sequence)
+    features: an installed pretrained model whose features rough masks are made of, "" for colours alone; preparing then
+    takes as long as it needs to see each frame once, unless it has before. run: folder of a finished run to answer
+    from; without one the image alone is prepared for.
+    """
+
+    def __init__(self, sequence: ImageSequence, features: str = "", run: Path | None = None) -> None:
+        self.sequence, self._features = sequence, features
         self._run: PreviousRun | None = None
         self._parts: tuple[LearntPart, ...] = ()
+        if run is None:
+            _ = self._rough
+        else:
+            self.take(run)
+
+    @cached_property
+    def _rough(self) -> "RoughPart":
+        return RoughPart(self.sequence, self._features)
 
     @property
     def rough(self) -> bool:
@@ -50,15 +70,20 @@ class Live:
         parts = tuple(LearntPart.load(self.sequence, previous, group, stages) for group, stages in given)
         self._run, self._parts = previous, parts
 
-    def answer(self, points: PointSet, words: Mapping[str, Words]) -> dict[str, np.ndarray]:
-        """(T, H, W) bool masks of each object by its name, "" for a single object without one."""
+    def answer(
+        self, points: PointSet, words: Mapping[str, Words], known: Mapping[str, np.ndarray] = NOTHING_KNOWN
+    ) -> dict[str, np.ndarray]:
+        """(T, H, W) bool masks of each object by its name, "" for a single object without one.
+
+        known: (T, H, W) uint8 probabilities, 255 for 1, of objects that a run had begun to learn when it was stopped.
+        """
         names = points.object_names or ("",)
         said = tuple((name, words[name]) for name in names if name in words)
         task = Task(self.sequence, points, None, ACCURATE, words=said)
         found = self._answer_learnt(task)
         for name in names:
             if name not in found:
-                found[name] = self._rough.answer(task.of_object(name))
+                found[name] = self._rough.answer(task.of_object(name), known.get(name))
         parted = _part_masks(task, found)
         return {name: parted[name] for name in names}
 
@@ -76,39 +101,72 @@ class Live:
         return found
 
 
+def answer_clip(clip: ImageSequence, first: int, points: PointSet, words: Mapping[str, Words]) -> dict[str, np.ndarray]:
+    """Rough masks (n, H, W) on n frames of a longer sequence; first: the number there of the first of them.
+
+    points, words: about the longer sequence. Objects without a point on these frames have no masks.
+    """
+    end = first + len(clip)
+    near = points.between(first, end)
+    if near is None:
+        return {}
+    names = near.object_names or ("",)
+    return Live(clip).answer(near, {name: words[name].between(first, end) for name in names if name in words})
+
+
 def _part_masks(task: Task, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The masks (T, H, W) of all objects, obeying plain words; a pixel in several goes to the first of them."""
-    taken, parted = np.zeros((len(task.sequence), *task.sequence.size), bool), {}
-    for name, mask in found.items():
+    parted: dict[str, np.ndarray] = {}
+    for name, masks in found.items():
         own, others = task.of_object(name), tuple(words for other, words in task.words if other != name)
-        free = mask & ~taken
-        free[tuple(own.points.negatives.T)] = False
-        free[tuple(own.points.coordinates.T)] = True
-        parted[name] = obey(free, own.points, own.own_words, others)
-        taken |= parted[name]
+        for taken in parted.values():
+            for frame, other in zip(walk(masks), walk(taken), strict=True):
+                frame[other] = False
+        masks[tuple(own.points.negatives.T)] = False
+        masks[tuple(own.points.coordinates.T)] = True
+        parted[name] = obey(masks, own.points, own.own_words, others)
     return parted
 
 
 class RoughPart:
-    """Objects of which nothing has been learnt yet."""
+    """Objects of which nothing has been learnt yet; what is coarse by nature is found at a smaller size."""
 
-    def __init__(self, sequence: ImageSequence) -> None:
-        self.sequence = sequence
-        self.looks = RoughLooks.of(sequence)
-        self.near = Surroundings(sequence, self.looks.superpixels, DIFFUSION)
+    def __init__(self, sequence: ImageSequence, features: str = "") -> None:
+        seen = describe_frames(sequence, load_features(features), EncodedStore.usual()) if features else ()
+        self.smaller = Smaller.of(sequence, SUPERPIXELS.max_side)
+        self.sequence = self.smaller.shrink(sequence)
+        self.looks = RoughLooks.of(self.sequence, seen)
+        self.near = Surroundings(self.sequence, self.looks.superpixels, DIFFUSION)
         self.near.prepare()
         self.looks.prepare()
 
-    def answer(self, task: Task) -> np.ndarray:
-        """(T, H, W) bool masks of the only object of a task."""
+    def answer(self, task: Task, known: np.ndarray | None = None) -> np.ndarray:
+        """(T, H, W) bool masks of the only object of a task. known: see Live.answer; None for the image alone."""
+        small = self.smaller.take(task, self.sequence)
+        labels = self._guess(small) if known is None else self._correct(small, known)
+        masks = work_ahead(lambda label: self.smaller.enlarge(label == 1), walk(labels))
+        return gather_frames(masks, (len(labels), *self.smaller.full), bool)
+
+    def _correct(self, task: Task, known: np.ndarray) -> np.ndarray:
+        """(T, h, w) labels at the smaller size: what was known, corrected by what has been said since."""
+        superpixels, points = self.looks.superpixels, task.points
+        frames = work_ahead(lambda frame: self.smaller.shrink_map(frame / np.float32(255)), walk(known))
+        maps = ProbabilityMaps(gather_frames(frames, superpixels.labels.shape, np.float16))
+        smoother = Smoother(self.near, *labelled_regions(superpixels, points, points, task.own_words))
+        bounded = replace(task, bound=estimate_bound(self.sequence, points))
+        return choose_labels({"": bounded}, superpixels, (maps,), (smoother,), (Cut(corrected=True),)).labels
+
+    def _guess(self, task: Task) -> np.ndarray:
+        """(T, h, w) labels at the smaller size, from the image alone."""
         near, superpixels, points = self.near, self.looks.superpixels, task.points
         bound = estimate_bound(self.sequence, points)
-        task = replace(task, bound=bound)
+        # What an outline says about levels holds near it alone: elsewhere the image knows more than a guess.
+        task = replace(task, bound=replace(bound, doubt=0.0))
         means = guess(self.looks, points, near.areas, near.frames, bound.fraction)
         smoother = Smoother(near, *labelled_regions(superpixels, points, points, task.own_words))
         maps = ProbabilityMaps(paint_regions(superpixels, means.astype(np.float16)))
-        level = smoother.find_level(means, USUAL_SHARE * bound.fraction * near.areas.sum())
-        return choose_labels({"": task}, superpixels, (maps,), (smoother,), (Cut(level),)).labels == 1
+        level = smoother.find_level(means, bound.doubt, USUAL_SHARE * bound.fraction * near.areas.sum())
+        return choose_labels({"": task}, superpixels, (maps,), (smoother,), (Cut(level),)).labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +224,8 @@ class LearntPart:
             replace(cut, corrected=cut.corrected or name in touched.lessons)
             for name, cut in zip(tasks, cuts, strict=True)
         )
+        bounded = zip(rows, tasks.items(), strict=True)
+        tasks = {name: replace(task, bound=self.group.bounds[row]) for row, (name, task) in bounded}
         smoothers = tuple(self._smooth(row, task) for row, task in zip(rows, tasks.values(), strict=True))
         maps = tuple(self.maps[row] for row in rows)
         chosen = choose_labels(tasks, self.near.superpixels, maps, smoothers, cuts)

@@ -22,7 +22,7 @@ from fewpoint.io.runs import RunFolder, write_result, write_told
 from fewpoint.pipeline.group import guess_bound
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.exports import join_objects
-from fewpoint.runs.summary import SUMMARY_FILE, label_names, summarise
+from fewpoint.runs.summary import SUMMARY_FILE, examine, label_names, summarise
 from fewpoint.runs.words import obey_words
 from fewpoint.superpixels.regions import regions_at_negatives, regions_at_points
 
@@ -130,7 +130,7 @@ def _find_nothing(task: Task) -> ObjectResult:
 def finish_early(task: Task, folder: RunFolder, look: LastLook) -> Result:
     """Write the last look as the result of a run that was stopped; its manifest says so."""
     result = look.to_result(task)
-    summary = {**summarise(result), "epochs": look.epoch}
+    summary = {**summarise(result, examine(task, result)), "epochs": look.epoch}
     write_result(result, folder.path, task.outputs)
     write_told(task.points, task.words, folder.path)
     write_json(folder.path / SUMMARY_FILE, summary)

@@ -9,7 +9,8 @@ import numpy as np
 from fewpoint.core import SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_arrays
-from fewpoint.io.runs import GROUPS, STAGES_FOLDER, load_result, read_bound, read_finished, read_told
+from fewpoint.io.runs import GROUPS, STAGES_FOLDER, SUPERPIXELS_FILE, load_result, read_bound, read_finished, read_told
+from fewpoint.io.schema import expecting_ours
 from fewpoint.methods.registry import read_own_settings
 from fewpoint.pipeline.model import GroupModel, load_model
 from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
@@ -18,6 +19,11 @@ from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
 def load_previous(folder: str | Path) -> PreviousRun:
     """Read a finished run's folder."""
     folder = Path(folder)
+    with expecting_ours(folder):
+        return _load_previous(folder)
+
+
+def _load_previous(folder: Path) -> PreviousRun:
     manifest = read_finished(folder)
     entries = _list_groups(manifest)
     if not entries:
@@ -53,7 +59,7 @@ def _load_group(
     stages: Path, entry: dict[str, Any], model: GroupModel, described: dict[str, dict[str, Any]]
 ) -> PreviousGroup:
     """A group by its entry in the manifest. described: the summary of each object by its name."""
-    labels, networks = stages / "superpixels.npz", [stages / f"{name}.npz" for name in entry["networks"]]
+    labels, networks = stages / SUPERPIXELS_FILE, [stages / f"{name}.npz" for name in entry["networks"]]
     kept = all(path.is_file() for path in networks)
     single = next(iter(described.values()))
     objects = [described[name] if len(described) > 1 else single for name in model.objects]

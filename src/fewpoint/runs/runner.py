@@ -2,21 +2,20 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from fewpoint.core import AreaBound, ImageSequence, Listener, Message, ObjectResult, PointSet, Result, Words, ignore
+from fewpoint.core import Listener, Message, ObjectResult, Result, ignore
 from fewpoint.core.labels import describe_ties
-from fewpoint.core.saying import EVERY, settle_words
 from fewpoint.core.settings import as_table
-from fewpoint.io.atomic import write_atomically, write_json
+from fewpoint.core.words import NOTHING_SAID
+from fewpoint.io.atomic import read_json, write_atomically, write_json
 from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result, write_told
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.methods.competitors.registry import build_competitor
-from fewpoint.methods.registry import OwnSettings, preset
+from fewpoint.pipeline.calibration import calibrate, sharpen
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.group import GroupOutcome, run_group
 from fewpoint.pipeline.groups import describe_groups, group_objects, run_groups
@@ -25,6 +24,7 @@ from fewpoint.pipeline.members import kept_of
 from fewpoint.pipeline.model import MODEL_FILE, join_models, save_model
 from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
+from fewpoint.report.reliability import Reliability, count_reliability
 from fewpoint.runs.exports import join_objects, write_film, write_missing
 from fewpoint.runs.previous import load_previous
 from fewpoint.runs.summary import SUMMARY_FILE, examine, label_names, summarise, write_report
@@ -32,69 +32,6 @@ from fewpoint.runs.words import obey_words
 from fewpoint.tracking.min_cost_flow import check_solver
 
 SEGMENTATION = "segmentation"  # the only stage of methods that do not go through the pipeline
-
-
-def segment(
-    sequence: ImageSequence,
-    points: PointSet | None,
-    bound: AreaBound | float | dict[str, float] | None = None,
-    *,
-    words: Words | dict[str, Words] | None = None,
-    settings: OwnSettings | str = "auto",
-    seed: int = 0,
-    listener: Listener = ignore,
-) -> Result:
-    """Masks of the clicked object on every frame, or of several objects if the points name several.
-
-    points: None if outlined frames say where the objects are. bound: largest share of a frame that the object covers,
-    a generous guess; estimated if it is None. With several objects it applies to each, or to some by name.
-    words: what else is known, such as outlined frames; of several objects by name.
-    settings: a preset's name, DefaultSettings or PaperSettings. Computes on a GPU if there is one; see run_task for
-    more control.
-    """
-    if isinstance(settings, str):
-        settings = preset(settings, choose_device("auto").type)
-    by_name = bound if isinstance(bound, dict) else {}
-    own = tuple((name, AreaBound(float(each))) for name, each in by_name.items())
-    for_all = None if bound is None or isinstance(bound, dict) else _as_bound(bound)
-    points, said = settle_words(points, _as_said(words), len(sequence), sequence.size)
-    return run_task(Task(sequence, points, for_all, settings, seed, own_bounds=own, words=said), listener=listener)
-
-
-def _as_bound(bound: AreaBound | float) -> AreaBound:
-    return bound if isinstance(bound, AreaBound) else AreaBound(float(bound))
-
-
-def _as_said(words: Words | dict[str, Words] | None) -> dict[str, Words]:
-    return words if isinstance(words, dict) else {} if words is None else {EVERY: words}
-
-
-def refine(
-    previous: str | Path | PreviousRun,
-    sequence: ImageSequence,
-    points: PointSet | None,
-    *,
-    words: Words | dict[str, Words] | None = None,
-    out: str | Path | None = None,
-    seed: int = 0,
-    listener: Listener = ignore,
-) -> Result:
-    """Masks of a finished run, corrected by changed points or words in a fraction of its time.
-
-    previous: the run's folder, or what run_and_keep returned with its result. points: all of them, not only new ones.
-    words: likewise, as for segment; None for those that the run was told.
-    out: a run folder for the result, which can itself be refined; None for no files.
-    """
-    if not isinstance(previous, PreviousRun):
-        previous = load_previous(previous)
-    said = dict(previous.words_about(points)) if words is None else _as_said(words)
-    points, told = settle_words(points, said, len(sequence), sequence.size)
-    task = Task(sequence, points, None, previous.settings, seed, previous=previous, words=told)
-    task.check_previous()
-    if out is None:
-        return run_task(task, listener=listener)
-    with RunFolder.open(out, task.identity()) as folder:
-        return run_task(task, folder, listener)
 
 
 def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Result:
@@ -118,15 +55,19 @@ def run_and_keep(
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """A result, and what the groups of objects that learnt together found on the way; none for other methods."""
+    """A result, and what the groups of objects that learnt together found on the way; none for other methods.
+
+    reliability: of each object's probabilities on its outlined frames; none where there are none.
+    """
 
     result: Result
     groups: list[GroupOutcome]
+    reliability: tuple[Reliability | None, ...] = ()
 
 
 def _run(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     if folder is not None and folder.finished:
-        result = load_result(folder.path)
+        result = _call_as_told(task, folder, load_result(folder.path))
         write_missing(task.sequence, result, task.outputs, folder.path)
         listener(Message("the run was found finished"))
         return Done(result, [])
@@ -135,6 +76,20 @@ def _run(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     if folder is not None:
         _finish(task, folder, done, log)
     return done
+
+
+def _call_as_told(task: Task, folder: RunFolder, result: Result) -> Result:
+    """The result of a finished run by the name that its only object has now, in its files too; names train nothing."""
+    told = task.object_names[0]
+    if len(result.objects) > 1 or told in ("", result.only.name):
+        return result
+    renamed = replace(result, objects=(replace(result.only, label=replace(result.only.label, name=told)),))
+    described = folder.manifest["result"]
+    table = {**described, "objects": [{**described["objects"][0], "name": told}]}
+    task.outputs.write(renamed, folder.path)
+    write_json(folder.path / SUMMARY_FILE, {**read_json(folder.path / SUMMARY_FILE), **table})
+    folder.write_manifest("finished", {"result": table})
+    return renamed
 
 
 def _run_competitor(task: Task, log: StageLog) -> Done:
@@ -169,16 +124,27 @@ def _run_pipeline(task: Task, folder: RunFolder | None, log: StageLog) -> Done:
     found = {name: each for outcome in outcomes for name, each in outcome.objects.items()}
     notes = tuple(note for outcome in outcomes for note in describe_ties(outcome.ties))
     if len(groups) == 1:
-        return Done(_name_objects(task, found, notes), outcomes)
-    result = _assemble(task, found)
-    return Done(replace(result, notes=(describe_groups(groups), *notes, *result.notes)), outcomes)
+        result = _name_objects(task, found, notes)
+    else:
+        result = _assemble(task, found)
+        result = replace(result, notes=(describe_groups(groups), *notes, *result.notes))
+    if task.plan.diffusion is None:  # paths through time are not cut from probabilities
+        return Done(result, outcomes)
+    reliability = tuple(_ask_outlines(task, *each) for each in zip(names, result.objects, strict=True))
+    return Done(replace(result, objects=tuple(map(calibrate, result.objects))), outcomes, reliability)
+
+
+def _ask_outlines(task: Task, name: str, found: ObjectResult) -> Reliability | None:
+    """How probabilities, before outlines are obeyed in them, agree with the outlined frames of an object."""
+    outlined = dict(task.words).get(name, NOTHING_SAID).outlined
+    return count_reliability((sharpen(found.probabilities.values[frame]), found.masks[frame]) for frame in outlined)
 
 
 def _name_objects(task: Task, found: dict[str, ObjectResult], notes: tuple[str, ...] = ()) -> Result:
     """A result of objects that share no pixel, labelled in the order of their names."""
     labels = zip(task.object_names, label_names(task.object_names), strict=True)
     objects = tuple(replace(found[name], label=label) for name, label in labels)
-    return Result(objects, task.sequence.names, task.sequence.source, notes)
+    return Result(objects, task.sequence.names, task.sequence.source, notes, task.sequence)
 
 
 def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
@@ -195,8 +161,8 @@ def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
 def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
     result, device = done.result, _describe_device(task)
-    health = examine(task, result)
-    summary = {**summarise(result), "health": asdict(min(health, key=lambda each: each.score))}
+    judged = examine(task, result)
+    summary = summarise(result, judged)
 
     def write_masks() -> None:
         write_result(result, folder.path, task.outputs)
@@ -210,7 +176,7 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
             if task.outputs.film:
                 write_film(task.sequence, result, folder.path)
             if task.outputs.report:
-                write_report(task, result, folder.path, log, device, health)
+                write_report(task, result, folder, log, device, judged, done.reliability)
             masks.result()
         return None, False
 

@@ -12,14 +12,15 @@ from fewpoint.runs.runner import run_task
 class PresetSegmenter:
     """A named way to run the pipeline: variants are other settings, under another name.
 
-    device: auto, cpu, cuda or mps. listener: gets the events of each run.
+    device: auto, cpu, cuda or mps. listener: gets the events of each run. witness: a pretrained model, "" for none.
     """
 
     name: str
     settings: OwnSettings
     device: str = "auto"
     listener: Listener = ignore
+    witness: str = ""
 
     def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
-        task = Task(sequence, points, bound, self.settings, seed, self.device)
+        task = Task(sequence, points, bound, self.settings, seed, self.device, witness=self.witness)
         return run_task(task, listener=self.listener)

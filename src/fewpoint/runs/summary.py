@@ -1,6 +1,6 @@
 """What a run found, in a few figures, a picture and a page."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,38 +10,53 @@ from fewpoint import __version__
 from fewpoint.core import ObjectLabel, PointSet, Result, label_objects
 from fewpoint.core.result import UNNAMED
 from fewpoint.io.atomic import write_atomically, write_text
+from fewpoint.io.runs import RunFolder
+from fewpoint.pipeline.bounds import doubt_bound
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.task import Task
 from fewpoint.report.figures import StoppingRule
-from fewpoint.report.health import Health, measure_health
 from fewpoint.report.html import ReportContent, render_report
+from fewpoint.report.judging import Judgement, judge
 from fewpoint.report.measures import measure_areas_mm2, measure_volume_ml
 from fewpoint.report.montage import draw_montage, encode_png
 from fewpoint.report.objects import draw_overview, render_objects
+from fewpoint.report.reliability import Reliability
 from fewpoint.report.tiles import set_scene
+from fewpoint.runs.provenance import ASKED, suggest_steps
 
 SUMMARY_FILE = "summary.json"
 TRAPPED_ASCENT = 0.9
 SURE_CLICK = 0.5
+SPECK_PIXELS, SPECK_SHARE = 50, 0.002
 
 
-def summarise(result: Result) -> dict[str, Any]:
-    """Plain values for the manifest and for machines: a list of objects, and the figures of a single one again."""
-    objects = [
-        {"value": number, "name": each.only.name, "colour": list(each.only.label.colour), **_describe_object(each)}
-        for number, each in enumerate(result.split(), start=1)
-    ]
+def summarise(result: Result, judged: tuple[Judgement, ...]) -> dict[str, Any]:
+    """Plain values for the manifest and for machines: a list of objects, and the figures of a single one again.
+
+    judged: what is thought of each object, as examine returns it. The health of all is that of the worst of them.
+    """
+    objects = []
+    for number, (each, own) in enumerate(zip(result.split(), judged, strict=True), start=1):
+        label = {"value": number, "name": each.only.name, "colour": list(each.only.label.colour)}
+        thought = {
+            "health": own.health.score,
+            "look_first": list(own.suggested),
+            "worth_a_look": [round(worth, 4) for worth in own.worths],
+        }
+        objects.append({**label, **_describe_object(each, own), **thought})
+    health = asdict(min((each.health for each in judged), key=lambda each: each.score))
     if len(objects) == 1:
-        return {**_describe_object(result), "objects": objects}
+        return {**_describe_object(result, judged[0]), "objects": objects, "health": health}
     return {
         "frames": len(result.names),
         "objects": objects,
         "notes": [*_notes(result), *result.notes],
         "warnings": [f"{each['name']}: {warning}" for each in objects for warning in each["warnings"]],
+        "health": health,
     }
 
 
-def _describe_object(result: Result) -> dict[str, Any]:
+def _describe_object(result: Result, judged: Judgement) -> dict[str, Any]:
     shares = result.shares
     history, areas = result.history, measure_areas_mm2(result)
     return {
@@ -53,11 +68,11 @@ def _describe_object(result: Result) -> dict[str, Any]:
         "areas_mm2": None if areas is None else areas.tolist(),
         "bound": result.bound.fraction,
         "bound_origin": result.bound.origin,
-        "bound_trusted": result.bound.trusted,
+        "bound_doubt": result.bound.doubt,
         "epochs": len(history),
         "selected_epoch": history.selected_epoch,
         "notes": list(_notes(result)),
-        "warnings": list(find_warnings(result)),
+        "warnings": [*find_warnings(result), *judged.doubts],
     }
 
 
@@ -71,6 +86,12 @@ def find_warnings(result: Result) -> tuple[str, ...]:
     warnings = []
     if not result.areas.any():
         warnings.append("no pixel was marked on any frame: check that the points lie on the object")
+    marked = result.areas[result.areas > 0]
+    if len(marked) and marked.mean() < SPECK_PIXELS and result.shares.max() < SPECK_SHARE:
+        warnings.append(
+            f"the masks are specks of {marked.mean():.0f} pixels: if the object is larger, click in several places of "
+            "it, or say how large it gets; give --largest-box"
+        )
     if len(result.masks) == 1:
         warnings.append("there is one frame only: nothing was tracked over time, the mask rests on the network alone")
     from_points = [record for record in result.history.records if not record.phase.startswith("round")]
@@ -98,9 +119,16 @@ def label_names(names: tuple[str, ...]) -> tuple[ObjectLabel, ...]:
     return (UNNAMED,) if names == ("",) else label_objects(names)
 
 
-def examine(task: Task, result: Result) -> tuple[Health, ...]:
-    """The health of each object."""
-    return tuple(measure_health(each, _points_on(task, each)) for each in result.split())
+def examine(task: Task, result: Result) -> tuple[Judgement, ...]:
+    """What is thought of each object."""
+    return tuple(_judge(task, each) for each in result.split())
+
+
+def _judge(task: Task, result: Result) -> Judgement:
+    """What is thought of one object, its bound included."""
+    points = _points_on(task, result)
+    judged, doubt = judge(task.sequence, points, result), doubt_bound(result.bound, task.sequence, points)
+    return judged if doubt is None else replace(judged, doubts=(doubt, *judged.doubts))
 
 
 def _points_on(task: Task, result: Result) -> PointSet:
@@ -110,26 +138,42 @@ def _points_on(task: Task, result: Result) -> PointSet:
 
 
 def write_report(
-    task: Task, result: Result, folder: Path, log: StageLog, device: str, health: tuple[Health, ...]
+    task: Task,
+    result: Result,
+    run: RunFolder,
+    log: StageLog,
+    device: str,
+    judged: tuple[Judgement, ...],
+    reliability: tuple[Reliability | None, ...] = (),
 ) -> None:
     """Write overlay.png and report.html; of several objects those show all of them, and each has its own page.
 
-    health: as examine returns it.
+    judged: as examine returns it. reliability: of the probabilities of each object, if it is known.
     """
+    known = reliability or (None,) * len(result.objects)
+    folder, asked = run.path, run.manifest.get(ASKED, {})
     if len(result.objects) == 1:
-        facts = {"Bound": f"{result.bound.fraction:.4g} of a frame ({result.bound.origin})"}
-        content = _gather(task, result, folder.name, log, {**_list_facts(task, log, device), **facts})
-        write_page(replace(content, health=health[0]), folder)
+        facts = {"Bound": f"{result.bound.fraction:.2%} of a frame ({result.bound.origin})"}
+        content = _gather(task, result, judged[0], folder.name, log, {**_list_facts(task, log, device), **facts})
+        write_page(replace(_tell(content, asked, folder, task), reliability=known[0]), folder)
         return
     picture = draw_overview(task.sequence, task.points, result)
     _write_overlay(folder, picture)
     facts = _list_facts(task, log, device)
     for number, each in enumerate(result.split(), start=1):
         name, own = each.only.name, task.of_object(each.only.name)
-        content = _gather(own, each, f"{folder.name}: {name}", log, {**facts, "Object": f"{number}, {name}"})
-        write_text(folder / f"report-{number}.html", render_report(replace(content, health=health[number - 1])))
-    summary = summarise(result)
+        about = {**facts, "Object": f"{number}, {name}"}
+        content = _gather(own, each, judged[number - 1], f"{folder.name}: {name}", log, about)
+        content = replace(_tell(content, asked, folder, task), reliability=known[number - 1])
+        write_text(folder / f"report-{number}.html", render_report(content))
+    summary = summarise(result, judged)
     write_text(folder / "report.html", render_objects(folder.name, summary, picture, facts))
+
+
+def _tell(content: ReportContent, asked: dict[str, str], folder: Path, task: Task) -> ReportContent:
+    """The content with what was asked, and what to do next."""
+    steps = () if content.judged is None else suggest_steps(asked, folder, content.judged, task.uses_pipeline)
+    return replace(content, asked=asked, next_steps=steps)
 
 
 def write_page(content: ReportContent, folder: Path) -> None:
@@ -154,14 +198,17 @@ def _list_facts(task: Task, log: StageLog, device: str) -> dict[str, str]:
     }
 
 
-def _gather(task: Task, result: Result, title: str, log: StageLog, facts: dict[str, str]) -> ReportContent:
+def _gather(
+    task: Task, result: Result, judged: Judgement, title: str, log: StageLog, facts: dict[str, str]
+) -> ReportContent:
     return ReportContent(
         title=title,
         scene=set_scene(task.sequence, task.points, result),
         timings=log.seconds,
         settings=task.settings_table(),
         facts=facts,
-        warnings=(*_notes(result), *find_warnings(result)),
+        warnings=(*_notes(result), *find_warnings(result), *judged.doubts),
+        judged=judged,
         stopping=_find_rule(task),
     )
 

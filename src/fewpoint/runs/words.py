@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fewpoint.core import Box, ImageSequence, ObjectResult, PointSet, Words
-from fewpoint.core.job import EVERY, Bounds, GivenWords, Job
+from fewpoint.core.job import EVERY, Bounds, GivenWords, Job, PlainPoints
 from fewpoint.core.obeying import obey
 from fewpoint.core.saying import SaidWords, add_words, agree, lies_in, name_objects, spread_words
 from fewpoint.errors import InputError
@@ -18,7 +18,7 @@ def read_words(
     """The points with what outlined frames add to them, and the words about each object; InputError if they disagree.
 
     points: None if outlined frames alone say where the objects are. A box that bounds an object is a word about its
-    frame, too, unless a click lies outside.
+    frame, too; one beside a click there is refused, unless the points are a project's, in which later words win.
     """
     said, added = dict(job.words or ()), dict(job.added_words)
     if job.words is None and previous is not None:
@@ -26,7 +26,7 @@ def read_words(
     names = name_objects(points, {**said, **added})
     words = spread_words(said, names)
     for name, box in _bound_boxes(job.bounds, names):
-        if not _is_outside(points, name, box):
+        if not (isinstance(job.points, PlainPoints) and _is_outside(points, name, box)):
             words[name] = add_words(words[name], boxes=(box,))
     outlines = read_outlines(
         ((name, file) for name, given in added.items() for file in given.outlined), names, sequence

@@ -1,20 +1,22 @@
 """How much of the frames is the object, according to the image: masks should end at edges.
 
 Networks rank superpixels well, but how many of them are the object depends on a bound that nobody knows exactly. Of all
-masks that some level cuts out of their scores, the right one ends where colours change: through the outline of a mask
-that ends in the middle of something, values flow freely.
+masks that some level cuts out of their scores, the right one ends where colours change, since values flow freely
+through the outline of a mask that ends in the middle of something; and it is much the same at levels nearby.
 """
 
 import numpy as np
 
 from fewpoint.superpixels.diffusion import RegionLinks
 
-LEVELS = np.arange(-4.0, 4.01, 0.25)
+STEP = 0.25
+LEVELS = np.arange(-5.0, 5.01, STEP)
 CLOSED = 0.02  # openness at which an outline is as good as closed
-SMALLEST_SHARE = 0.05  # of what is marked at level 0: less is a remnant, however sharp its outline
+STEADY = 0.05  # change of the logarithm of the size per level at which it is as good as steady
+SMALLEST_SHARE = 0.02  # of what is marked at level 0: less is a remnant, however sharp its outline
+LARGEST_SHARE = 0.9  # of all that there is: more is no object
 BLUR = (0.25, 0.5, 0.25)  # over neighbouring levels
-# How far the size that networks suggest may be off: bounds estimated from clicks are often off by three.
-LEVEL_DOUBT, SHARE_DOUBT = 1.5, 1.2
+LEVEL_DOUBT = 1.5  # how far the level that networks suggest may be off
 
 
 def outline_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -41,23 +43,31 @@ def outline_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray)
     return np.where(crossed, sum_cut(links.flow[within]) / np.where(crossed, borders, 1.0), np.nan)
 
 
-def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray) -> float:
+def find_level(links: RegionLinks, scores: np.ndarray, areas: np.ndarray, doubt: float) -> float:
     """The level, on the scale of the (total,) scores, at which the object ends; 0 is what the networks suggest.
 
     Of all levels l at which the share s(l) is marked, the one that minimises
-      log(openness(l) + CLOSED) + l^2 / (2 LEVEL_DOUBT^2) + log(s(l) / s(0))^2 / (2 SHARE_DOUBT^2).
-    areas: (total,) of the regions.
+      log(openness(l) + CLOSED) + log(|d log s / d l| + STEADY)
+        + l^2 / (2 LEVEL_DOUBT^2) + log(s(l) / s(0))^2 / (2 doubt^2).
+    areas: (total,) of the regions. doubt: of the bound that the networks have learnt with.
     """
     covered = np.array([areas[scores >= level].sum() for level in LEVELS], np.float64)
     expected = covered[np.abs(LEVELS).argmin()]
     openness = outline_openness(links, scores, LEVELS)
     usable = np.isfinite(openness) & (covered > 0) & (covered >= SMALLEST_SHARE * expected)
+    usable &= covered < LARGEST_SHARE * areas.sum()
     if not expected or not usable.any():
         return 0.0
-    smooth = np.convolve(np.pad(np.where(usable, openness, 1.0), 1, mode="edge"), BLUR, mode="valid")
-    costs = np.log(smooth + CLOSED) + LEVELS**2 / (2 * LEVEL_DOUBT**2)
-    costs += np.log(np.where(usable, covered, expected) / expected) ** 2 / (2 * SHARE_DOUBT**2)
+    sizes = np.log(np.maximum(covered, 1.0))
+    costs = np.log(_blur(np.where(usable, openness, 1.0)) + CLOSED)
+    costs += np.log(_blur(-np.gradient(sizes, STEP)) + STEADY)
+    costs += LEVELS**2 / (2 * LEVEL_DOUBT**2) + (sizes - np.log(expected)) ** 2 / (2 * doubt**2)
     return float(LEVELS[np.where(usable, costs, np.inf).argmin()])
+
+
+def _blur(values: np.ndarray) -> np.ndarray:
+    """(n,) values of levels, each with those of its neighbours."""
+    return np.convolve(np.pad(values, 1, mode="edge"), BLUR, mode="valid")
 
 
 def level_of_area(scores: np.ndarray, areas: np.ndarray, area: float) -> float:

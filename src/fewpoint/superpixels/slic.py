@@ -1,5 +1,6 @@
 """Superpixels by simple linear iterative clustering (Achanta et al. 2012)."""
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ SMALLEST_AREA = 4
 # on video), and pieces down to a quarter of the usual area, not half, keep small objects whole (+.02 on CT).
 SMOOTHING_PIXELS = (1.0, 1.0)  # a single number would be spent on the depth of the frame too
 SMALLEST_SHARE = 0.25
+# Regions of a volume are no cubes: they reach over more frames, and come apart on some. With this factor fewer of them
+# about as many meet a frame as are asked for (four sequences of four kinds, 520 asked for: 399 to 560).
+RAGGEDNESS = 1.5
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def segment_frames(
 def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: int) -> Iterator[np.ndarray]:
     """Labels of each frame in order."""
     window = window_of(sequence)
-    size = _fit(sequence.square_size, settings.max_side)
+    size = fit_size(sequence.square_size, settings.max_side)
 
     def segment(frame: np.ndarray) -> np.ndarray:
         return _segment_frame(window.apply(frame), size, settings)
@@ -72,10 +76,25 @@ def _segment_all(sequence: ImageSequence, settings: SuperpixelSettings, jobs: in
 
 def _segment_frame(frame: np.ndarray, size: tuple[int, int], settings: SuperpixelSettings) -> np.ndarray:
     """(H, W) labels of one (H, W, C) frame in [0, 1], cut at the size at which its pixels are square."""
-    clusters = _cluster(to_lightness(_resize(frame, size)), settings)
+    return _finish(_cluster(to_lightness(_resize(frame, size)), settings), frame.shape[:2])
+
+
+def segment_volume(sequence: ImageSequence, settings: SuperpixelSettings) -> SuperpixelMap:
+    """Cut all frames at once, as a volume of cubic pixels: about `count` regions meet each frame and go on to others.
+
+    A superpixel is what lies on one frame of such a region, in one piece.
+    """
+    window, size = window_of(sequence), fit_size(sequence.square_size, settings.max_side)
+    colours = np.stack([to_lightness(_resize(window.apply(frame), size)) for frame in walk(sequence.frames)])
+    clusters = _cluster(colours.astype(np.float32), settings)
+    return SuperpixelMap(np.stack([_finish(frame, sequence.size) for frame in clusters]).astype(np.int32))
+
+
+def _finish(clusters: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Labels of connected regions at another size."""
     # slic may give its first, too small pieces one label although they do not touch.
-    labels = _copy_to(_label_pieces(clusters), frame.shape[:2])
-    shrinks = any(there > here for there, here in zip(size, frame.shape, strict=False))
+    labels = _copy_to(_label_pieces(clusters), size)
+    shrinks = any(there > here for there, here in zip(clusters.shape, size, strict=True))
     return _label_pieces(labels) if shrinks else labels
 
 
@@ -87,16 +106,19 @@ def _label_pieces(labels: np.ndarray) -> np.ndarray:
 
 
 def _cluster(colours: np.ndarray, settings: SuperpixelSettings) -> np.ndarray:
+    """Labels of the clusters of a frame (H, W, C), or of a volume (T, H, W, C) whose clusters are as deep as wide."""
     from skimage.segmentation import slic
 
-    height, width = colours.shape[:2]
+    *depth, height, width, _ = colours.shape
+    count = min(settings.count, max(1, height * width // SMALLEST_AREA))
+    layers = max(1.0, depth[0] / math.sqrt(height * width / count) / RAGGEDNESS) if depth else 1
     spread = float(colours.max() - colours.min())
     return slic(
         colours,
-        n_segments=min(settings.count, max(1, height * width // SMALLEST_AREA)),
+        n_segments=round(count * layers),
         # slic stretches each image to [0, 1]; dividing by what it stretches keeps one meaning on every frame.
         compactness=settings.compactness / (spread or 1.0),
-        sigma=SMOOTHING_PIXELS,
+        sigma=(*(0.0 for _ in depth), *SMOOTHING_PIXELS),
         min_size_factor=SMALLEST_SHARE,
         convert2lab=False,
         channel_axis=-1,
@@ -113,10 +135,10 @@ def to_lightness(image: np.ndarray) -> np.ndarray:
     return rgb2lab(image)
 
 
-def _fit(size: tuple[int, int], max_side: int) -> tuple[int, int]:
+def fit_size(size: tuple[int, int], max_side: int) -> tuple[int, int]:
     """The size, reduced if its longer side is above max_side.
 
-    >>> _fit((300, 1000), 500), _fit((30, 100), 500)
+    >>> fit_size((300, 1000), 500), fit_size((30, 100), 500)
     ((150, 500), (30, 100))
     """
     scale = min(1.0, max_side / max(size))

@@ -57,7 +57,7 @@ class Scene:
 
 
 def survey_scene(probabilities: np.ndarray, superpixels: SuperpixelMap, points: PointSet, *, radius: float) -> Scene:
-    """Find entrances and overlaps; radius is a share of the frame's longer side."""
+    """Find entrances and overlaps; radius: of entrances round points, in pixels."""
     if np.shape(probabilities) != (superpixels.total,):
         raise InputError(
             f"one probability per superpixel is needed: {superpixels.total} superpixels, "
@@ -68,14 +68,13 @@ def survey_scene(probabilities: np.ndarray, superpixels: SuperpixelMap, points: 
 
 
 def find_entrances(superpixels: SuperpixelMap, points: PointSet, radius: float) -> np.ndarray:
-    """(total,) bool: clicked, or with a centroid within radius x the longer side of a point on the same frame."""
+    """(total,) bool: clicked, or with a centroid within a radius, in pixels, of a point on the same frame."""
     clicked = regions_at_points(superpixels, points)
-    reach = radius * max(superpixels.labels.shape[1:])
     centroids = region_centroids(superpixels)
     entrances = np.zeros(superpixels.total, bool)
     for frame, *place in points.coordinates:
         regions = slice(superpixels.offsets[frame], superpixels.offsets[frame + 1])
-        entrances[regions] |= np.hypot(*(centroids[regions] - place).T) <= reach
+        entrances[regions] |= np.hypot(*(centroids[regions] - place).T) <= radius
     entrances[clicked] = True
     return entrances
 

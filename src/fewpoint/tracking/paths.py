@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, PointSet, SuperpixelMap
 from fewpoint.superpixels.regions import paint_regions
 from fewpoint.tracking.graph import Direction, FlowGraph, Scene, build_graph, survey_scene
 from fewpoint.tracking.min_cost_flow import FlowSolution, solve
@@ -27,13 +27,20 @@ class Tracks:
 
 
 def track(
-    probabilities: np.ndarray, superpixels: SuperpixelMap, points: PointSet, *, settings: TrackingSettings
+    probabilities: np.ndarray,
+    superpixels: SuperpixelMap,
+    points: PointSet,
+    bound: AreaBound,
+    *,
+    settings: TrackingSettings,
 ) -> Tracks:
     """Link likely superpixels into disjoint paths that start near points, forward and backward in time.
 
     probabilities: (total,) mean probability of each superpixel, in [0, 1].
     """
-    scene = survey_scene(probabilities, superpixels, points, radius=settings.radius)
+    height, width = superpixels.labels.shape[1:]
+    radius = settings.entrance_pixels((height, width), bound.fraction)
+    scene = survey_scene(probabilities, superpixels, points, radius=radius)
     forward = find_paths(scene, settings.prune, "forward")
     backward = find_paths(scene, settings.prune, "backward")
     selected = np.zeros(superpixels.total, bool)

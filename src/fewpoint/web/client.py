@@ -20,6 +20,7 @@ import numpy as np
 
 from fewpoint.core.run_lengths import decode_mask, encode_mask
 from fewpoint.errors import FewpointError
+from fewpoint.web.keys import find_key
 
 OVER = ("finished", "failed", "cancelled", "interrupted")
 
@@ -33,10 +34,14 @@ class ServerError(FewpointError):
 
 
 class Client:
-    """A server that somebody has started with `fewpoint annotate`. token: if it printed one."""
+    """A server that somebody has started with `fewpoint annotate`.
+
+    token: as it was printed; that of a server of this user on this machine is found without.
+    """
 
     def __init__(self, address: str = "http://127.0.0.1:8760", token: str | None = None, timeout_s: float = 60) -> None:
         self._address, self._timeout_s = address.rstrip("/"), timeout_s
+        token = token or find_key(address)
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def health(self) -> dict[str, Any]:

@@ -65,7 +65,8 @@ class Prepared(BaseModel):
 class Answered(BaseModel):
     """Masks are on disk. number, version: of the order. objects: numbers of those that have masks.
 
-    rough: nothing has been learnt yet. note: what the person should know about them, if anything.
+    rough: nothing has been learnt yet. partly: masks of the frames near the last word are there, the others follow.
+    note: what the person should know about them, if anything.
     """
 
     kind: Literal["answered"] = "answered"
@@ -74,6 +75,7 @@ class Answered(BaseModel):
     objects: list[int]
     rough: bool
     seconds: float
+    partly: bool = False
     note: str = ""
 
 

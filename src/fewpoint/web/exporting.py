@@ -4,12 +4,14 @@ Reads its order as JSON from standard input and prints the names of the files as
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
 import zipfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from threading import BoundedSemaphore
 
 import numpy as np
 
@@ -17,10 +19,11 @@ from fewpoint.core import ObjectLabel, ProbabilityMaps, Result
 from fewpoint.core.job import FILM
 from fewpoint.core.project import NamedObject
 from fewpoint.core.run_lengths import decode_mask
+from fewpoint.core.workers import python_module, safe_environment
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import replace_folder, write_file_atomically
 from fewpoint.io.extras import is_installed
-from fewpoint.io.formats import Outputs
+from fewpoint.io.formats import GRIDS, Outputs
 from fewpoint.io.projects import RunRecord, read_project, runs_folder
 from fewpoint.runs.exports import convert_run, join_objects
 from fewpoint.web import messages
@@ -28,8 +31,10 @@ from fewpoint.web.faults import MissingError
 from fewpoint.web.orders import result_folder
 from fewpoint.web.sessions import Session
 
-COMMAND = (sys.executable, "-m", "fewpoint.web.exporting")
+COMMAND = python_module("fewpoint.web.exporting")
 EXPORTS_FOLDER = "exports"
+MOST_AT_WORK, LONGEST_WAIT_S, LONGEST_EXPORT_S = 2, 600.0, 3600.0
+_at_work = BoundedSemaphore(MOST_AT_WORK)
 NAME = re.compile(r"run-[0-9]+-[a-z0-9-]+")
 REFUSED = 3
 
@@ -41,10 +46,11 @@ LABELS = {
     "tiff": "TIFF stack",
     "zarr": "OME-Zarr",
     "dicom-seg": "DICOM SEG, for inputs that are a DICOM series",
+    "rtstruct": "DICOM RTSTRUCT, for inputs that are a DICOM series",
     "coco": "COCO annotations (.json)",
     FILM: "a film of the outlines (.mp4)",
 }
-EXTRAS = {"zarr": "zarr", "dicom-seg": "dicom", FILM: "video"}
+EXTRAS = {"zarr": "zarr", "dicom-seg": "dicom", "rtstruct": "dicom", FILM: "video"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,13 @@ class ExportOrder:
 def list_formats() -> list[messages.FormatEntry]:
     """All that masks can be written as, and what is missing for it here."""
     return [
-        messages.FormatEntry(name=name, label=label, available=not (missing := _missing(name)), needs=missing)
+        messages.FormatEntry(
+            name=name,
+            label=label,
+            available=not (missing := _missing(name)),
+            needs=missing,
+            probabilities=name in GRIDS,
+        )
         for name, label in LABELS.items()
     ]
 
@@ -83,13 +95,28 @@ def export_masks(session: Session, record: RunRecord, format_name: str, probabil
         probabilities=probabilities,
         out=str(out),
     )
-    done = subprocess.run(COMMAND, input=json.dumps(asdict(order)), capture_output=True, text=True, check=False)
+    done = _run_export(order)
     if done.returncode == REFUSED:
         raise InputError(done.stderr.strip().splitlines()[-1])
     if done.returncode:
         last = (done.stderr.strip() or "it was killed").splitlines()[-1]
         raise FewpointError(f"the export failed: {last[:300]}")
     return messages.ExportMessage(name=name, path=str(out), files=json.loads(done.stdout))
+
+
+def _run_export(order: ExportOrder) -> subprocess.CompletedProcess[str]:
+    """An export in its process; others wait while as many as may are at work."""
+    if not _at_work.acquire(timeout=LONGEST_WAIT_S):
+        raise FewpointError("too many exports are at work; try again later")
+    told, environment = json.dumps(asdict(order)), safe_environment(os.environ)
+    try:
+        return subprocess.run(
+            COMMAND, input=told, timeout=LONGEST_EXPORT_S, env=environment, capture_output=True, text=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise FewpointError(f"the export took longer than {LONGEST_EXPORT_S / 60:.0f} minutes, and was ended") from None
+    finally:
+        _at_work.release()
 
 
 def find_export(session: Session, name: str) -> Path:

@@ -6,7 +6,7 @@ Only while somebody watches a project: a script that clicks starts its runs itse
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from fewpoint.core.job import PlainPoints
@@ -16,14 +16,15 @@ from fewpoint.io.projects import ENDED, RunRecord
 from fewpoint.web.events import Answered, LiveNews, Prepared
 from fewpoint.web.live import LiveProcess, Place
 from fewpoint.web.orders import LiveOrder, live_folder, result_folder
-from fewpoint.web.queueing import find_finished
-from fewpoint.web.said import count_shown_frames, find_spoken_of, is_news
+from fewpoint.web.queueing import find_finished, find_stopped
+from fewpoint.web.said import count_shown_frames, find_last_place, find_spoken_of, is_news
 from fewpoint.web.sessions import Session
 
 PAUSE_S = 1.0  # without a word, before a refinement
 FIRST_PAUSE_S = 3.0  # before the first run
 FIRST_FRAMES = 2  # on which somebody must have shown an object by then
 IDLE_S = 120.0  # after the last who watched has left, before what answers at once is ended
+MOST_IDLE = 1  # that are kept for somebody who may come back: each holds its images in memory
 TICK_S = 0.2
 
 Step = Literal["run", "refine", "wait", "nothing"]
@@ -46,7 +47,7 @@ class Process(Protocol):
 @dataclass(eq=False)
 class Followed:
     """A project that somebody watches. said: its state when something was last said, at the time said_at, if learning
-    has not followed yet. left_at: when the last who watched was seen."""
+    has not followed yet. left_at: when the last who watched was seen. frame: the one last spoken of."""
 
     session: Session
     said: Project
@@ -54,14 +55,16 @@ class Followed:
     left_at: float = 0.0
     process: Process | None = None
     number: int = 0
+    frame: int = 0
 
 
 class Following:
     """All projects that are watched. Whoever holds several locks has taken this one's first, then the queue's, then the
     session's."""
 
-    def __init__(self, on: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._on, self._clock = on, clock
+    def __init__(self, on: bool, clock: Callable[[], float] = time.monotonic, features: str = "") -> None:
+        """features: a pretrained model whose features masks at once are made of, "" for none."""
+        self._on, self._clock, self._features = on, clock, features
         self._runs: Runs | None = None
         self._followed: dict[str, Followed] = {}
         self._closed = False
@@ -114,6 +117,7 @@ class Following:
             project = session.project
             if not is_news(project, followed.said) and not is_news(followed.said, project):
                 return
+            followed.frame = find_last_place(project, followed.said)
             followed.said, followed.said_at = project, self._clock()
             self._show_due(followed)
             self._ask(followed, project)
@@ -192,19 +196,29 @@ class Following:
             _end(followed)
             followed.session.change_live(state="off", answered=frozenset())
 
+    def _end_oldest(self) -> None:
+        """End what nobody watches any more, but for those left last."""
+        idle = [
+            each for each in self._followed.values() if each.process is not None and not each.session.broadcast.is_heard
+        ]
+        for followed in sorted(idle, key=lambda each: each.left_at, reverse=True)[MOST_IDLE:]:
+            _end(followed)
+            followed.session.change_live(state="off", answered=frozenset())
+
     def _prepare(self, followed: Followed) -> None:
         """Start what answers, if it is not there, and have it answer to what has been said already."""
         if followed.process is not None:
             return
+        self._end_oldest()
         session = followed.session
 
         def lost(reason: str) -> None:
             session.change_live(state="failed", answered=frozenset(), message=reason)
 
-        place = Place(session.source.path, live_folder(session.runs_folder))
-        followed.process = LiveProcess(place, lambda news: take_news(session, news), lost)
+        place = Place(session.source.path, live_folder(session.runs_folder), self._features)
+        followed.process = LiveProcess(place, lambda news: take_news(session, news), lost, session.cut_clip)
         session.change_live(state="starting", message="")
-        followed.said = session.project
+        followed.said, followed.frame = session.project, find_last_place(session.project, session.project)
         self._ask(followed, session.project)
 
     def _ask(self, followed: Followed, project: Project) -> None:
@@ -212,7 +226,7 @@ class Following:
             return
         followed.number += 1
         try:
-            order = make_order(followed.session, project, followed.number)
+            order = replace(make_order(followed.session, project, followed.number), frame=followed.frame)
         except FewpointError as error:
             followed.session.change_live(message=" ".join(str(error).split()))
             return
@@ -249,9 +263,8 @@ def choose_next(session: Session) -> Step:
 def make_order(session: Session, project: Project, number: int) -> LiveOrder:
     """What is asked for: masks of the objects about which something was said since the run whose masks are shown."""
     with session.lock:
-        shown, finished = session.find_shown(), find_finished(session)
-        then = None if shown is None else session.project_at(shown.version)
-        spoken = find_spoken_of(project, then)
+        finished = find_finished(session)
+        spoken = find_spoken_of(project, session.find_told())
         return LiveOrder(
             number=number,
             version=session.log.history.version,
@@ -259,6 +272,7 @@ def make_order(session: Session, project: Project, number: int) -> LiveOrder:
             points=PlainPoints.of(project.to_points()),
             words={each.name: project.words_of(each.name) for each in project.clicked},
             objects={each.name: each.id for each in project.clicked if each.id in spoken},
+            stopped=None if (stopped := find_stopped(session)) is None else str(session.runs_folder / str(stopped.id)),
         )
 
 
@@ -267,14 +281,16 @@ def take_news(session: Session, news: LiveNews) -> None:
     if isinstance(news, Prepared):
         session.change_live(state="ready")
     elif isinstance(news, Answered):
-        finished, answered = find_finished(session), frozenset(news.objects)
-        learnt = frozenset() if news.rough or finished is None else frozenset(finished.objects)
+        answered, stopped = frozenset(news.objects), find_stopped(session)
+        known = stopped or (None if news.rough else find_finished(session))
+        learnt = frozenset() if known is None else frozenset(known.objects)
         session.change_live(
-            state="ready",
+            state="starting" if news.partly else "ready",
             number=news.number,
             version=news.version,
             answered=answered,
             rough=answered - learnt,
+            partly=news.partly,
             seconds=news.seconds,
             message=news.note,
         )

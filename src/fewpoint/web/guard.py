@@ -4,13 +4,13 @@ import hmac
 import ipaddress
 import secrets
 import socket
-from contextlib import suppress
+import traceback
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "fewpoint_token"
@@ -36,7 +36,7 @@ HEADERS = {
 class Gate:
     """What is asked of a visitor.
 
-    host: the address that the server listens at. token: needed for every request; None on loopback, which needs none.
+    host: the address that the server listens at. token: needed for every request; None lets in all on this machine.
     largest_upload: bytes that one upload may have.
     """
 
@@ -45,9 +45,9 @@ class Gate:
     largest_upload: int = 8 * 2**30
 
     @classmethod
-    def for_host(cls, host: str, largest_upload: int = 8 * 2**30) -> "Gate":
-        """A gate with a new token, unless only this machine can reach the host."""
-        return cls(host, None if is_loopback(host) else secrets.token_urlsafe(32), largest_upload)
+    def for_host(cls, host: str, token: str = "", largest_upload: int = 8 * 2**30) -> "Gate":
+        """A gate with a token, a new one if none is given: other users of this machine reach loopback, too."""
+        return cls(host, token or secrets.token_urlsafe(32), largest_upload)
 
     def allows_host(self, header: str | None) -> bool:
         """Whether a Host header names this server.
@@ -116,7 +116,7 @@ class Guard:
         if scope["type"] == "http" and gate.token is not None and scope["path"] == "/":
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
             if asked:
-                return self._let_in(asked[0])
+                return self._let_in(asked[0], headers)
         if not gate.knows(_find_token(headers)):
             if scope["type"] == "http" and scope["path"] == "/":
                 return PlainTextResponse("Open the whole address that fewpoint printed, with its token.\n", 401)
@@ -128,12 +128,15 @@ class Guard:
             return _refuse(413, f"at most {gate.largest_body(scope['path'])} bytes can be sent at once")
         return None
 
-    def _let_in(self, asked: str) -> Response:
-        """Turn the token of the address into a cookie, and take it out of the address."""
+    def _let_in(self, asked: str, headers: Headers) -> Response:
+        """Turn the token of the address into a cookie, and take it out of the address.
+
+        By a page and not by a redirect: a browser that was led here from elsewhere would not send the cookie along.
+        """
         if not self._gate.knows(asked):
             return _refuse(401, "this is not the token that fewpoint printed")
-        response = RedirectResponse("/", 303)
-        response.set_cookie(COOKIE, asked, httponly=True, samesite="strict", path="/")
+        response = HTMLResponse('<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>fewpoint</title>')
+        response.set_cookie(_cookie_name(headers), asked, httponly=True, samesite="strict", path="/")
         return response
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -154,8 +157,14 @@ class Guard:
                 answered = True
                 await send(message)
 
-        with suppress(_TooLargeError):
+        try:
             await self._app(scope, counting, noting)
+        except _TooLargeError:
+            pass
+        except Exception:  # what nobody foresaw is told as everything else is, with all headers
+            traceback.print_exc()
+            if not answered:
+                await _refuse(500, "the server met an error of its own; its log says more")(scope, receive, send)
         if taken > most and not answered:
             await _refuse(413, f"at most {most} bytes can be sent at once")(scope, receive, send)
 
@@ -200,10 +209,19 @@ def _find_token(headers: Headers) -> str | None:
     if kind.lower() == "bearer":
         return given.strip()
     try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(_cookie_name(headers))
     except CookieError:
         return None
     return None if cookie is None else cookie.value
+
+
+def _cookie_name(headers: Headers) -> str:
+    """Named by the port that the browser sees, since it sends a cookie to all ports of a machine."""
+    try:
+        port = urlsplit(f"//{headers.get('host', '')}").port
+    except ValueError:
+        port = None
+    return f"{COOKIE}_{port or 80}"
 
 
 def _host_name(header: str) -> str:

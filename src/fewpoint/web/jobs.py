@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from fewpoint.core import Listener, Result
+from fewpoint.io.atomic import read_json
 from fewpoint.runs.jobs import run_until_stopped
 from fewpoint.runs.partial import LastLook
+from fewpoint.web.figures import SUMMARY_FILE
 from fewpoint.web.orders import Order, result_folder, shown_folder
 from fewpoint.web.shown import write_shown
 
@@ -16,12 +18,16 @@ def run_order(order: Order, listener: Listener, look: LastLook) -> bool:
     """
     run = Path(order.folder)
     result, stopped = run_until_stopped(order.job, result_folder(run), listener, look)
-    for name, part in _name_parts(order, result).items():
+    for name, (part, worths) in _name_parts(order, result).items():
         if not stopped or name in look.objects:
-            write_shown(part, shown_folder(run, order.objects[name]))
+            write_shown(part, worths, shown_folder(run, order.objects[name]))
     return stopped
 
 
-def _name_parts(order: Order, result: Result | None) -> dict[str, Result]:
-    """The result of each object by its name, in whose order a run has them."""
-    return {} if result is None else dict(zip(sorted(order.objects), result.split(), strict=True))
+def _name_parts(order: Order, result: Result | None) -> dict[str, tuple[Result, list[float]]]:
+    """The result of each object by its name, in whose order a run has them, and the worth of a look at each frame."""
+    if result is None:
+        return {}
+    told = read_json(result_folder(Path(order.folder)) / SUMMARY_FILE)["objects"]
+    parts = zip(result.split(), (each["worth_a_look"] for each in told), strict=True)
+    return dict(zip(sorted(order.objects), parts, strict=True))

@@ -2,40 +2,50 @@
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fewpoint.core.workers import python_module
 from fewpoint.errors import FewpointError
 from fewpoint.io.atomic import explaining_write_errors, remove
-from fewpoint.web.events import Answered, LiveNews, read_news
+from fewpoint.web.events import Answered, LiveNews, Prepared, read_news
 from fewpoint.web.orders import LOG_FILE, LiveOrder
 from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
 
-COMMAND = (sys.executable, "-m", "fewpoint.web.live_worker")
+COMMAND = python_module("fewpoint.web.live_worker")
 WHAT = "what answers at once"
+CLIP_FILE = "clip.npz"
 
 
 @dataclass(frozen=True)
 class Place:
-    """input: the file or folder of the frames. folder: where masks go."""
+    """input: the file or folder of the frames. folder: where masks go. features: a pretrained model, "" for none."""
 
     input: str
     folder: Path
+    features: str = ""
 
 
 class LiveProcess:
     """A process that is asked for masks; nobody who asks waits for it.
 
     hear: called with its news, in another thread. lost: called with the reason once it is given up: it is started again
-    after it died, but not a second time before it has answered anything.
+    after it died, but not a second time before it has answered anything. clip: leaves the frames near one in a file,
+    for an answer before the process has read all of them.
     """
 
-    def __init__(self, place: Place, hear: Callable[[LiveNews], None], lost: Callable[[str], None]) -> None:
-        self._place, self._hear, self._lost = place, hear, lost
+    def __init__(
+        self,
+        place: Place,
+        hear: Callable[[LiveNews], None],
+        lost: Callable[[str], None],
+        clip: Callable[[int, Path], None] | None = None,
+    ) -> None:
+        self._place, self._hear, self._lost, self._clip = place, hear, lost, clip
+        self._prepared = False
         self._next: LiveOrder | None = None
         self._last: LiveOrder | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -71,6 +81,7 @@ class LiveProcess:
                 return
             for line in process.stdout or ():
                 news = read_news(line)
+                self._prepared = self._prepared or isinstance(news, Prepared)
                 deaths = 0 if isinstance(news, Answered) else deaths
                 if not self._closed:
                     self._hear(news)
@@ -92,8 +103,11 @@ class LiveProcess:
                 return None
             process = start_process(COMMAND, folder / LOG_FILE)
             with suppress(BrokenPipeError):
-                send_line(process, json.dumps({"input": self._place.input, "folder": str(folder)}))
-            self._process = process
+                send_line(
+                    process,
+                    json.dumps({"input": self._place.input, "folder": str(folder), "features": self._place.features}),
+                )
+            self._process, self._prepared = process, False
             self._changed.notify_all()
             return process
 
@@ -114,5 +128,17 @@ class LiveProcess:
                     return
                 order, process = self._next, self._process
                 self._next, self._last = None, order
+            order = self._add_clip(order)
             with suppress(OSError, ValueError):  # it has died; the next one gets the order
                 send_line(process, json.dumps(order.as_table()))
+
+    def _add_clip(self, order: LiveOrder) -> LiveOrder:
+        """The order with what it can be answered from before the process has read all frames."""
+        if self._prepared or self._clip is None or order.run is not None or order.stopped is not None:
+            return order
+        path = self._place.folder / CLIP_FILE
+        try:
+            self._clip(order.frame, path)
+        except (FewpointError, OSError):  # the whole answer says what is wrong
+            return order
+        return replace(order, clip=str(path))

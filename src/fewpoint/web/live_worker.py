@@ -1,8 +1,9 @@
 """The process that answers at once: python -m fewpoint.web.live_worker
 
 Reads from standard input first which sequence it is about and where masks go, then orders, one line of JSON each, and
-says on standard output what became of each. If several orders wait, only the last is answered. When standard input
-ends, the server is gone, and so is this process.
+says on standard output what became of each. If several orders wait, only the last is answered. Until all frames are
+read and prepared, an order that brings a clip is answered for its frames, and once more for all of them later. When
+standard input ends, the server is gone, and so is this process.
 """
 
 import json
@@ -12,14 +13,20 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+
+import numpy as np
 
 from fewpoint.errors import FewpointError
 from fewpoint.io.images import read_sequence
-from fewpoint.runs.live import Live
+from fewpoint.runs.live import Live, answer_clip
+from fewpoint.web.clips import read_clip
 from fewpoint.web.events import Answered, LiveNews, Prepared, Refused
 from fewpoint.web.orders import LiveOrder, shown_folder
-from fewpoint.web.shown import write_answer
+from fewpoint.web.shown import map_probabilities, write_answer
+
+LATER = 5  # as the command nice counts
 
 
 class Mailbox:
@@ -28,6 +35,7 @@ class Mailbox:
     def __init__(self) -> None:
         self._line: str | None = None
         self._closed = False
+        self._hurry = False
         self._changed = threading.Condition()
 
     def fill(self, lines: Iterable[str]) -> None:
@@ -40,12 +48,24 @@ class Mailbox:
             self._closed = True
             self._changed.notify()
 
-    def take(self) -> str | None:
-        """Wait for a line; None once there will be no more."""
+    def put_back(self, line: str | None) -> None:
+        """Have a line read again, unless another one has come since."""
         with self._changed:
-            while self._line is None and not self._closed:
+            self._line = self._line or line
+            self._changed.notify()
+
+    def stop_waiting(self) -> None:
+        """Let whoever waits for a line go on without one, once."""
+        with self._changed:
+            self._hurry = True
+            self._changed.notify()
+
+    def take(self) -> str | None:
+        """Wait for a line; None once there will be no more, or if nobody is to wait."""
+        with self._changed:
+            while self._line is None and not self._closed and not self._hurry:
                 self._changed.wait()
-            line, self._line = self._line, None
+            line, self._line, self._hurry = self._line, None, False
             return line
 
 
@@ -92,17 +112,71 @@ class Answerer:
         return ""
 
     def _write(self, order: LiveOrder) -> list[int]:
-        masks = self._live.answer(order.points.to_points(), order.words)
+        masks = self._live.answer(order.points.to_points(), order.words, _find_known(order))
         found = {number: masks[name] for name, number in order.objects.items() if name in masks}
         for number, each in found.items():
             write_answer(each, shown_folder(self._folder, number))
         return sorted(found)
 
 
+def _find_known(order: LiveOrder) -> dict[str, np.ndarray]:
+    """What a run that was stopped had found of each object."""
+    if order.stopped is None or order.run is not None:
+        return {}
+    stopped = Path(order.stopped)
+    found = {name: map_probabilities(shown_folder(stopped, number)) for name, number in order.objects.items()}
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def glance(line: str, folder: Path) -> LiveNews | None:
+    """Answer an order for the frames of its clip alone; None if nothing can be said of them."""
+    try:
+        began = time.monotonic()
+        order = LiveOrder.from_table(json.loads(line))
+        if not order.clip:
+            return None
+        clip = read_clip(Path(order.clip))
+        masks = answer_clip(clip.sequence, clip.first, order.points.to_points(), order.words)
+        found = {number: masks[name] for name, number in order.objects.items() if name in masks}
+        for number, each in found.items():
+            write_answer(each, shown_folder(folder, number), clip.first, clip.total)
+    except Exception:  # the whole answer, which follows, says what is wrong
+        traceback.print_exc()
+        return None
+    if not found:
+        return None
+    seconds = time.monotonic() - began
+    objects = sorted(found)
+    return Answered(
+        number=order.number, version=order.version, objects=objects, rough=True, seconds=seconds, partly=True
+    )
+
+
+def glance_until(prepared: "Future[Live]", mailbox: Mailbox, folder: Path, say: Callable[[LiveNews], None]) -> Live:
+    """Answer what comes in part until everything is prepared; the order that came last then waits in the mailbox."""
+    prepared.add_done_callback(lambda _: mailbox.stop_waiting())
+    last = None
+    while not prepared.done():
+        line = mailbox.take()
+        last = line or last
+        news = glance(line, folder) if line is not None and not prepared.done() else None
+        if news is not None:
+            say(news)
+    mailbox.put_back(last)
+    return prepared.result()
+
+
 def answer_all(mailbox: Mailbox, answerer: Answerer, say: Callable[[LiveNews], None]) -> None:
     """Answer what comes, until nothing does."""
     while (line := mailbox.take()) is not None:
         say(answerer.answer(line))
+
+
+def prepare(path: str, features: str) -> Live:
+    """Read and prepare all frames, behind whoever waits for an answer about some of them."""
+    if sys.platform == "linux":  # where each thread has a priority of its own, which those that it starts have too
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LATER)
+    return Live(read_sequence(path), features)
 
 
 def _in_one_line(error: Exception) -> str:
@@ -127,9 +201,12 @@ def main() -> None:
     setting = json.loads(sys.stdin.readline())
     mailbox = Mailbox()
     threading.Thread(target=_read_until_gone, args=(mailbox,), daemon=True).start()
-    live = Live(read_sequence(setting["input"]))
+    folder = Path(setting["folder"])
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(prepare, setting["input"], setting.get("features", ""))
+        live = glance_until(prepared, mailbox, folder, say)
     say(Prepared(seconds=time.monotonic() - began))
-    answer_all(mailbox, Answerer(live, Path(setting["folder"])), say)
+    answer_all(mailbox, Answerer(live, folder), say)
 
 
 if __name__ == "__main__":

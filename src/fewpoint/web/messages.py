@@ -8,14 +8,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fewpoint.core.actions import Action
-from fewpoint.io.projects import RunRecord, RunState
+from fewpoint.io.projects import RunRecord, RunState, Verdict
 
 LONGEST_PATH = 4096
 
 Frame = Annotated[int, Field(ge=0)]
 Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 Share = Annotated[float, Field(ge=0, le=1)]
-EntryKind = Literal["folder", "input", "project"]
+EntryKind = Literal["folder", "input", "series", "project"]
+WorkState = Literal["new", "clicked", "run", "accepted", "rejected", "exported"]
 SequenceKind = Literal["volume", "video", "frames"]
 LiveState = Literal["off", "starting", "ready", "failed"]
 
@@ -33,12 +34,18 @@ class ErrorMessage(Strict):
 
 
 class Health(Strict):
-    """opened: the project given on the command line, if one was. device: empty until it is known."""
+    """opened: the project given on the command line, if one was. device: empty until it is known.
+
+    windows: level and width of grey values by name, in Hounsfield units. labels: names that are offered for objects,
+    with their codes in SNOMED CT.
+    """
 
     version: str
     device: str
     root: str
     opened: str | None = None
+    windows: dict[str, list[float]] = {}
+    labels: dict[str, str] = {}
 
 
 class FileEntry(Strict):
@@ -81,6 +88,57 @@ class ProjectEntry(Strict):
     running: bool
 
 
+class WorkEntry(Strict):
+    """A study: an input, and how far it is. people: who worked on it. health: of the last run's worst object."""
+
+    input: str
+    project: str | None
+    state: WorkState
+    people: list[str]
+    points: int
+    runs: int
+    health: float | None
+
+
+class SeriesEntry(Strict):
+    """A series of a DICOM folder. path: of one of its images, which is opened for it."""
+
+    path: str
+    patient: str
+    study: str
+    description: str
+    modality: str
+    images: int
+
+
+class QueueEntry(Strict):
+    """A run that waits or goes, of whichever project."""
+
+    project: str
+    name: str
+    run: int
+    state: RunState
+    ahead: int
+    epoch: int
+    epochs: int
+
+
+class StorageMessage(Strict):
+    """Bytes on disk: of each run by its number, of each export by its name, and of the upload if the input is one."""
+
+    runs: dict[str, int]
+    exports: dict[str, int]
+    upload: int | None
+
+
+class ReviewMessage(Strict):
+    """Whether the masks are accepted. by: who said so. current: nothing was said about the project since."""
+
+    verdict: Verdict
+    by: str
+    current: bool
+
+
 class PointMessage(Strict):
     id: int
     frame: Frame
@@ -101,8 +159,13 @@ class BoxMessage(Strict):
 
 
 class ObjectMessage(Strict):
-    """box: the largest of its boxes, which bounds it. size, sizes: factors of its masks' size, by frame as text."""
+    """box: the largest of its boxes, which bounds it. size, sizes: factors of its masks' size, by frame as text.
 
+    bound: the share of a frame that it covers at most, of its box or as given for all; None if it is estimated.
+    number: stays the same when it gets another name.
+    """
+
+    number: int
     name: str
     colour: Annotated[str, Field(pattern="^#[0-9a-f]{6}$")]
     points: list[PointMessage]
@@ -112,6 +175,8 @@ class ObjectMessage(Strict):
     boxes: list[BoxMessage]
     size: float
     sizes: dict[str, float]
+    bound: Share | None
+    locked: bool
 
 
 class WindowMessage(Strict):
@@ -123,20 +188,38 @@ class WindowMessage(Strict):
     full_high: float
 
 
+class LookMessage(Strict):
+    """How a project was last looked at. low, high: values shown as black and white, None for those of the file."""
+
+    low: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    high: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+
 class SettingsMessage(Strict):
     preset: str
     seed: int
 
 
-class BoundMessage(Strict):
-    """fraction: the share given for all objects, else that of the first box, else None: it is estimated."""
+class FigureMessage(Strict):
+    """What is known of the masks of an object in a run.
 
-    fraction: Share | None
-    origin: str
+    pixels: of all frames. largest: the frame with most of them. bound: the largest share that was taken for possible,
+    bound_origin: where it came from. health: from 0 to 1, the higher the more the masks can be trusted.
+    """
+
+    pixels: int
+    largest: Frame
+    volume_ml: float | None = None
+    bound: Share | None = None
+    bound_origin: str = ""
+    health: float | None = None
 
 
 class RunMessage(Strict):
-    """ahead: runs that go first while this one waits. priors: by object, its share of each frame as now estimated."""
+    """ahead: runs that go first while this one waits. priors: by object, its share of each frame as now estimated.
+
+    words: what the run was told. notes: what a person should know before trusting its masks. figures: by object.
+    """
 
     id: int
     state: RunState
@@ -154,6 +237,9 @@ class RunMessage(Strict):
     seconds: float
     version: int
     objects: list[str]
+    words: str
+    notes: list[str]
+    figures: dict[str, FigureMessage]
 
 
 class LiveMessage(Strict):
@@ -161,8 +247,8 @@ class LiveMessage(Strict):
 
     stamp: grows with every change of this. number: grows with every answer. version: of the project that was answered.
     objects: those whose masks are the answer's; the others have those of the last run. rough: those of them of which
-    nothing has been learnt yet. newer: objects about which something was said since the last run was begun. due: a run
-    will begin by itself.
+    nothing has been learnt yet. partly: they are there on frames near the last click, the others follow. newer: objects
+    about which something was said since the last run was begun. due: a run will begin by itself.
     """
 
     on: bool
@@ -172,6 +258,7 @@ class LiveMessage(Strict):
     version: int
     objects: list[str]
     rough: list[str]
+    partly: bool
     seconds: float
     newer: list[str]
     due: bool
@@ -179,7 +266,13 @@ class LiveMessage(Strict):
 
 
 class ProjectMessage(Strict):
-    """path: where the project is kept. frames_key: changes with the frames; put it into their addresses as v."""
+    """path: where the project is kept. frames_key: changes with the frames; put it into their addresses as v.
+
+    directions: the side of the patient (R, L, A, P, S, I) that frames, rows and columns go to; None if they have none.
+    unit: of the pixel values, empty if it is not known. own_points: a file of points lies with the images.
+    can_undo, can_redo: who did something that they can undo or redo. fraction: the largest share of a frame given for
+    objects without a box. shown: the run whose masks are shown, None if there are none.
+    """
 
     id: str
     name: str
@@ -194,15 +287,21 @@ class ProjectMessage(Strict):
     is_grey: bool
     window: WindowMessage
     spacing_mm: list[float] | None
+    directions: list[str] | None
+    unit: str
+    own_points: bool
+    look: LookMessage
     frame_names: list[str]
     frames_key: str
     version: int
-    can_undo: bool
-    can_redo: bool
+    can_undo: list[str]
+    can_redo: list[str]
     objects: list[ObjectMessage]
     settings: SettingsMessage
-    bound: BoundMessage
+    fraction: Share | None
     runs: list[RunMessage]
+    shown: int | None
+    review: ReviewMessage
     live: LiveMessage
 
 
@@ -215,10 +314,34 @@ class FrameQuery(Strict):
     v: Annotated[str, Field(max_length=64)] = ""
 
 
+class PlaceQuery(Strict):
+    """A pixel of a frame."""
+
+    frame: Frame
+    y: Frame
+    x: Frame
+
+
+class ValueMessage(Strict):
+    """The pixel's value in each channel."""
+
+    values: list[float]
+
+
+class MeasureMessage(Strict):
+    """areas: pixels of an object on each frame, of the masks as they are now."""
+
+    areas: list[int]
+
+
 class ActionRequest(Strict):
-    """base_version: refused unless the project is still at this version; if left out, the action always counts."""
+    """base_version: refused unless the project is still at this version; if left out, the action always counts.
+
+    by: who does it, BROWSER/TAB for a page; an undo takes back what the same one did.
+    """
 
     base_version: int | None = None
+    by: Annotated[str, Field(max_length=80)] = ""
     action: Annotated[Action, Field(discriminator="kind")]
 
 
@@ -228,9 +351,29 @@ class ActionResult(Strict):
 
 
 class RunRequest(Strict):
-    """refine: go on from the networks of the last run instead of starting from scratch."""
+    """refine: go on from the networks of the last run instead of starting from scratch.
+
+    warm_start: begin with the networks that the last finished run of another project left. time_limit_min: minutes in
+    which the masks must be there. added: further inputs on the same grid, below the root, whose channels are learnt
+    from.
+    """
 
     refine: bool = False
+    warm_start: bool = False
+    time_limit_min: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
+    added: Annotated[list[Annotated[str, Field(max_length=LONGEST_PATH)]], Field(max_length=8)] = []
+
+
+class ReviewRequest(Strict):
+    """by: who says so."""
+
+    verdict: Verdict
+    by: Annotated[str, Field(max_length=80)] = ""
+
+
+class ExportAllRequest(Strict):
+    format: Annotated[str, Field(max_length=40)]
+    probabilities: bool = False
 
 
 class LiveRequest(Strict):
@@ -248,7 +391,7 @@ class SizeRequest(Strict):
 
 
 class MaskMessage(Strict):
-    """The object's pixels as (start, length) in row-major order."""
+    """The object's pixels as (start, length) in row-major order. frame: or the row or column of another plane."""
 
     frame: Frame
     size: Pair
@@ -256,13 +399,70 @@ class MaskMessage(Strict):
 
 
 class ObjectQuery(Strict):
-    object: str
+    """An object by its name, or by its number, which it keeps if somebody renames it meanwhile."""
+
+    object: str = ""
+    number: int | None = None
 
 
-class MaskQuery(ObjectQuery):
+class PlaneQuery(ObjectQuery):
+    """axis: 0 for a frame, 1 or 2 for the plane across all frames at a row or column."""
+
+    axis: Annotated[int, Field(ge=0, le=2)] = 0
+
+
+class MaskQuery(PlaneQuery):
     """as: runs, or png for an image of 0 and 255."""
 
     as_: Annotated[Literal["runs", "png"], Field(alias="as")] = "runs"
+
+
+class StrokeRequest(Strict):
+    """The mask of a plane as it is now painted: of a frame, or across the frames at a row (axis 1) or column (2)."""
+
+    object: str
+    axis: Annotated[int, Field(ge=0, le=2)]
+    index: Frame
+    runs: list[Pair]
+    by: Annotated[str, Field(max_length=80)] = ""
+
+
+class EditRequest(Strict):
+    """A change of an object's masks by name, on a frame or on all that have one.
+
+    fill: between drawn frames. islands: only the largest part stays. smooth: an even outline. copy: from the frame
+    before, or after if value is above 0. threshold: where the probability is at least value. ball: a stroke of a ball
+    through places (frame, y, x), value pixels in radius; erase: it takes away.
+    """
+
+    object: str
+    edit: Literal["fill", "islands", "smooth", "copy", "threshold", "ball"]
+    frame: Frame = 0
+    everywhere: bool = False
+    value: Annotated[float, Field(allow_inf_nan=False, ge=-1, le=500)] | None = None
+    places: Annotated[list[Annotated[list[float], Field(min_length=3, max_length=3)]], Field(max_length=2000)] = []
+    erase: bool = False
+    by: Annotated[str, Field(max_length=80)] = ""
+
+
+class ImportRequest(Strict):
+    """path: of points or masks below the root; None for the points that lie with the images."""
+
+    object: str
+    path: Annotated[str, Field(max_length=LONGEST_PATH)] | None = None
+    by: Annotated[str, Field(max_length=80)] = ""
+
+
+class AgreementQuery(ObjectQuery):
+    """other: the run to compare with."""
+
+    other: int
+
+
+class AgreementMessage(Strict):
+    """dice: twice the pixels that both have, over the pixels of both; None if both are empty."""
+
+    dice: float | None
 
 
 class UncertaintyMessage(Strict):
@@ -288,10 +488,13 @@ class ExportMessage(Strict):
 
 
 class FormatEntry(Strict):
+    """probabilities: whether it holds those, too."""
+
     name: str
     label: str
     available: bool
     needs: str
+    probabilities: bool
 
 
 class HelloEvent(Strict):
@@ -326,8 +529,10 @@ class LiveEvent(Strict):
 Event = HelloEvent | ProjectEvent | RunEvent | PreviewEvent | LiveEvent
 
 
-def describe_run(record: RunRecord, objects: list[str]) -> RunMessage:
-    """A run as its record has it, without how far it is."""
+def describe_run(record: RunRecord, names: dict[int, str]) -> RunMessage:
+    """A run as its record has it, without how far it is. names: of the objects that are there now, by number."""
+    objects = [names.get(number, f"removed object {number}") for number in record.objects]
+    figures = {names[int(number)]: each for number, each in record.figures.items() if int(number) in names}
     return RunMessage(
         id=record.id,
         state=record.state,
@@ -345,4 +550,7 @@ def describe_run(record: RunRecord, objects: list[str]) -> RunMessage:
         seconds=record.seconds,
         version=record.version,
         objects=objects,
+        words=record.words,
+        notes=list(record.notes),
+        figures={name: FigureMessage(**each) for name, each in figures.items()},
     )

@@ -54,7 +54,10 @@ class LiveOrder:
     """What masks are asked for at once.
 
     number: grows with every order. version: of the project. run: the run folder to answer from, None as long as no run
-    has finished. points, words: of all objects. objects: the numbers of those whose masks are wanted, by their names.
+    has finished. stopped: then the folder of a run whose masks are shown although it was stopped, if there is one.
+    points, words: of all objects. objects: the numbers of those whose masks are wanted, by their names. frame: the one
+    that a word was last said about. clip: a file with the frames near it, see web/clips.py, for an answer before all
+    frames are read; "" for none.
     """
 
     number: int
@@ -63,6 +66,9 @@ class LiveOrder:
     points: PlainPoints
     words: dict[str, Words]
     objects: dict[str, int]
+    frame: int = 0
+    clip: str = ""
+    stopped: str | None = None
 
     @classmethod
     def from_table(cls, table: Any) -> "LiveOrder":
@@ -77,6 +83,9 @@ class LiveOrder:
                 points,
                 {name: Words.from_table(each) for name, each in table["words"].items()},
                 {name: int(number) for name, number in table["objects"].items()},
+                int(table.get("frame", 0)),
+                str(table.get("clip", "")),
+                table.get("stopped"),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError("an order for masks must have number, version, run, job, words and objects") from error
@@ -90,6 +99,9 @@ class LiveOrder:
             "job": Job(points=self.points).as_table(),
             "words": {name: each.as_table() for name, each in self.words.items()},
             "objects": self.objects,
+            "frame": self.frame,
+            "clip": self.clip,
+            "stopped": self.stopped,
         }
 
 

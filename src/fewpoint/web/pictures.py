@@ -9,10 +9,8 @@ from io import BytesIO
 import numpy as np
 from PIL import Image
 
-from fewpoint.core import ImageSequence
 from fewpoint.report.tiles import render_frame
 from fewpoint.superpixels.intensity import IntensityWindow
-from fewpoint.web.faults import MissingError
 
 LARGEST_LOSSLESS = 512 * 512  # pixels; beyond, encoding PNG takes longer than a frame may at 30 a second
 QUALITY = 95
@@ -50,13 +48,6 @@ class PictureCache:
                 _, dropped = self._kept.popitem(last=False)
                 self.size_bytes -= len(dropped.data)
         return picture
-
-
-def cut_plane(sequence: ImageSequence, axis: int, index: int) -> np.ndarray:
-    """(rows, columns, C) pixels of a frame, or across the frames at a row (axis 1) or column (axis 2)."""
-    if axis not in (0, 1, 2) or not 0 <= index < sequence.shape[axis]:
-        raise MissingError(f"there is no frame {index} along axis {axis}")
-    return np.take(sequence.frames, index, axis=axis)
 
 
 def encode_frame(pixels: np.ndarray, window: IntensityWindow) -> Picture:

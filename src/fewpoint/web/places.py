@@ -1,30 +1,30 @@
 """Which paths may be read: those below one folder, by whatever way they are named."""
 
 import os
-import re
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from fewpoint.core.plain_text import is_encodable
 from fewpoint.errors import InputError
-from fewpoint.io import tiff
 from fewpoint.io.decoding import explaining_read_errors
+from fewpoint.io.dicom import is_dicom
 from fewpoint.io.images import FRAMES_FOLDER
 from fewpoint.io.projects import RUNS_SUFFIX, SUFFIX
 from fewpoint.io.stacks import FRAME_SUFFIXES, NUMPY_SUFFIXES, READERS, natural_order
-from fewpoint.io.video import SUFFIXES as VIDEO_SUFFIXES
 from fewpoint.io.zarr_images import SUFFIXES as ZARR_SUFFIXES
 from fewpoint.web.faults import MissingError
 from fewpoint.web.messages import EntryKind, FileEntry, FileListing
 
-UPLOADS_FOLDER = ".fewpoint-uploads"
+UPLOADS_FOLDER = "fewpoint-uploads"
+HIDDEN_UPLOADS_FOLDER = ".fewpoint-uploads"  # where earlier versions kept them
 MOST_ENTRIES = 5000
 MOST_LINKS_CHECKED = 100_000
 MOST_SCANNED = 20_000
+MOST_TRIED = 20  # files looked into for DICOM, whose names often say nothing
 DEEPEST_SCAN = 4
-HEADER_BYTES = 64 * 2**10
-PLAYLISTS = (b"#EXTM3U", b"ffconcat", b"[playlist]")
+DICOM_SUFFIXES = (".dcm", ".dicom")
 FILE_SUFFIXES = tuple(suffix for suffixes in READERS for suffix in suffixes) + NUMPY_SUFFIXES
 
 
@@ -101,31 +101,43 @@ class Root:
             names[:] = [] if depth >= DEEPEST_SCAN else sorted(name for name in names if not _is_ours(name))
             seen += len(files)
             for name in sorted(files):
-                if name.endswith(SUFFIX) and self.holds(Path(folder, name)):
+                if name.endswith(SUFFIX) and is_encodable(name) and self.holds(Path(folder, name)):
                     yield Path(folder, name)
             if seen > MOST_SCANNED:
                 return
 
-    def new_upload_folder(self) -> Path:
+    def find_inputs(self) -> Iterator[Path]:
+        """Inputs not too far below the root; what lies inside of one is not listed by itself."""
+        seen = 0
+        for folder, names, files in os.walk(self.path):
+            here = Path(folder)
+            depth = len(here.relative_to(self.path).parts)
+            inner = [here / name for name in sorted(names, key=natural_order) if not _is_ours(name)]
+            kinds = {each: classify(each) for each in inner}
+            names[:] = [each.name for each in inner if kinds[each] == "folder" and depth < DEEPEST_SCAN]
+            found = [each for each in inner if kinds[each] in ("input", "series")]
+            named = sorted(filter(is_encodable, files), key=natural_order)
+            found += [path for name in named if classify(path := here / name) == "input"]
+            yield from (each.resolve() for each in found if self.holds(each))
+            seen += len(files)
+            if seen > MOST_SCANNED:
+                return
+
+    def new_upload_folder(self, name: str) -> Path:
+        """A folder that is not there yet, called as what is sent, with a number if that name is taken."""
         folder = self.path / UPLOADS_FOLDER
         if not self.holds(folder):
             raise InputError(f"{UPLOADS_FOLDER} is a link that leads out of the root; remove it")
-        return folder / secrets.token_hex(8)
+        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+        return next(folder / each for each in names if not (folder / each).exists())
 
     def check_input(self, path: Path) -> None:
-        """Raise InputError for an input that would make a reader open files outside the root."""
+        """Raise InputError for a folder with a link that leads out of the root; who decodes it could not follow it."""
         if path.is_dir():
             check_links(path, self)
-        elif path.name.lower().endswith((".mhd", ".nhdr")):
-            check_links(path.parent, self, deep=False)
-            _check_header(path)
-        elif path.name.lower().endswith(tiff.SUFFIXES):
-            _check_one_file(path)
-        elif path.name.lower().endswith(VIDEO_SUFFIXES):
-            _check_no_playlist(path)
 
 
-def check_links(folder: Path, root: Root, *, deep: bool = True) -> None:
+def check_links(folder: Path, root: Root) -> None:
     """Raise InputError for a link in a folder that leads out of the root; readers take all files, links followed."""
     seen = 0
     for current, names, files in os.walk(folder):
@@ -134,79 +146,54 @@ def check_links(folder: Path, root: Root, *, deep: bool = True) -> None:
             if entry.is_symlink() and not root.holds(entry):
                 raise InputError(f"{name} is a link that leads out of {root.path.name}; copy the file instead")
         seen += len(names) + len(files)
-        if not deep:
-            return
         if seen > MOST_LINKS_CHECKED:
             raise InputError(f"{folder.name} must hold at most {MOST_LINKS_CHECKED} files; open a folder inside it")
 
 
 def classify(path: Path) -> EntryKind | None:
-    """Folder, input or project by its name; None for what cannot be opened.
+    """Folder, input, series or project by its name; None for what cannot be opened.
 
-    A folder that holds frames or a series is an input, one that also holds other folders can be entered as well.
+    A folder that holds frames is an input, one that holds DICOM images may hold several series.
     """
     name = path.name.lower()
     if path.is_dir():
         if name.endswith(ZARR_SUFFIXES):
             return "input"
-        return "input" if _holds_frames(path) else "folder"
+        if _holds(path, DICOM_SUFFIXES) or _looks_like_series(path):
+            return "series"
+        return "input" if (path / FRAMES_FOLDER).is_dir() or _holds(path, FRAME_SUFFIXES) else "folder"
     if name.endswith(SUFFIX):
         return "project"
     return "input" if name.endswith(FILE_SUFFIXES) else None
 
 
-def _holds_frames(folder: Path) -> bool:
-    if (folder / FRAMES_FOLDER).is_dir():
-        return True
+def _holds(folder: Path, suffixes: tuple[str, ...]) -> bool:
     try:
         entries = list(_visible(folder))[:200]
     except OSError:
         return False
-    suffixes = (*FRAME_SUFFIXES, ".dcm", ".dicom")
     return any(entry.name.lower().endswith(suffixes) and entry.is_file() for entry in entries)
 
 
+def _looks_like_series(folder: Path) -> bool:
+    """Whether the first files of a folder whose names say nothing are DICOM."""
+    try:
+        files = [entry for entry in list(_visible(folder))[:MOST_TRIED] if entry.is_file() and not entry.suffix]
+        return any(is_dicom(file) for file in files)
+    except (OSError, InputError):
+        return False
+
+
 def _visible(folder: Path) -> Iterator[Path]:
-    return (entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    names = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    return (entry for entry in names if is_encodable(entry.name))
 
 
 def _is_ours(name: str) -> bool:
-    return name.startswith(".") or name.endswith(RUNS_SUFFIX)
+    """Whether a folder is not looked into: what runs leave, hidden ones, and names that no page can show."""
+    is_hidden = name.startswith(".") and name != HIDDEN_UPLOADS_FOLDER
+    return is_hidden or name.endswith(RUNS_SUFFIX) or not is_encodable(name)
 
 
 def _dot(name: str) -> str:
     return "" if name == "." else name
-
-
-def _check_header(path: Path) -> None:
-    """Refuse a header that names its data by anything but a file next to it."""
-    with explaining_read_errors(path), open(path, "rb") as stream:
-        text = stream.read(HEADER_BYTES).decode("latin-1")
-    statement = re.search(
-        r"^\s*(?:ElementDataFile\s*=|data ?file\s*:)(.*)", text, re.IGNORECASE | re.MULTILINE | re.DOTALL
-    )
-    for line in map(str.strip, (statement[1] if statement else "").splitlines()):
-        if line.startswith(("/", "\\")) or ":" in line or ".." in line.replace("\\", "/").split("/"):
-            raise InputError(f"{path.name} must name data beside it, it names {line[:80]}; move the data there")
-
-
-def _check_one_file(path: Path) -> None:
-    """Refuse an OME-TIFF whose frames are said to lie in other files."""
-    from tifffile import TiffFile, TiffFileError
-
-    try:
-        with TiffFile(path) as stored:
-            text = stored.ome_metadata if stored.is_ome else None
-    except (TiffFileError, OSError, ValueError):
-        return  # the reader will say what is wrong
-    for name in re.findall(r'FileName\s*=\s*"([^"]*)"', text or ""):
-        if "/" in name or "\\" in name or ".." in name:
-            raise InputError(f"{path.name} must hold its own frames, it names {name[:80]}; put all files beside it")
-
-
-def _check_no_playlist(path: Path) -> None:
-    """Refuse a list of other files that has the name of a video."""
-    with explaining_read_errors(path), open(path, "rb") as stream:
-        start = stream.read(64).lstrip()
-    if start.startswith(PLAYLISTS):
-        raise InputError(f"{path.name} is a list of other files, not a video; give the video itself")

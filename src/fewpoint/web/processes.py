@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from fewpoint.core.workers import safe_environment
 from fewpoint.io.atomic import explaining_write_errors
 
 LOG_TAIL = 4000
@@ -20,7 +21,7 @@ def start_process(command: Sequence[str], log: Path) -> subprocess.Popen[str]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},
+            env=safe_environment({"OMP_WAIT_POLICY": "PASSIVE", **os.environ}),
             start_new_session=True,  # Ctrl-C reaches the server only, which then ends it
             text=True,
             encoding="utf-8",

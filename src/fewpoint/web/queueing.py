@@ -2,12 +2,11 @@
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,21 +14,58 @@ from typing import Any
 from fewpoint.core.job import Job
 from fewpoint.core.project import Project
 from fewpoint.core.source import Reading
+from fewpoint.core.workers import python_module
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.io.jobs import honour_project, write_job
-from fewpoint.io.projects import RunRecord, read_project
+from fewpoint.io.projects import SUFFIX, RunRecord, read_project, runs_folder
 from fewpoint.pipeline.model import MODEL_FILE
 from fewpoint.web import messages
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent, read_event
+from fewpoint.web.figures import count_words, gather_figures
 from fewpoint.web.orders import JOB_FILE, LOG_FILE, Order, find_job, result_folder, shown_folder
 from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
-from fewpoint.web.sessions import Session
+from fewpoint.web.sessions import Session, Workspace
 from fewpoint.web.shown import MASKS
 
-COMMAND = (sys.executable, "-m", "fewpoint.web.worker")
+COMMAND = python_module("fewpoint.web.worker")
 MOST_WAITING = 100
 STOP_SECONDS = 600.0  # within which a stopped run must have written what it has; large volumes take long
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asks of one run.
+
+    warm_start: the run folder whose networks it begins with. added: files whose channels are learnt from, too.
+    """
+
+    warm_start: str | None = None
+    time_limit_s: float | None = None
+    added: tuple[str, ...] = ()
+
+
+def find_asked(workspace: Workspace, session: Session, request: messages.RunRequest) -> Asked:
+    """What is asked of a run, with the last finished run of another project if it is to begin with its networks."""
+    limit = None if request.time_limit_min is None else 60 * request.time_limit_min
+    added = tuple(str(workspace.root.resolve(path)) for path in request.added)
+    if added and request.refine:
+        raise InputError("a refinement has the channels of the run that it refines; start a new run for others")
+    if not request.warm_start:
+        return Asked(time_limit_s=limit, added=added)
+    if request.refine:
+        raise InputError("a refinement goes on from its own run; start a new run to begin with another patient's")
+    for entry in workspace.list_projects():
+        if entry.id == session.id:
+            continue
+        path = workspace.find_file(entry.id)
+        for number in sorted(
+            (number for number, run in read_project(path).runs.items() if run.state == "finished"), reverse=True
+        ):
+            folder = result_folder(runs_folder(path) / str(number))
+            if (folder / MODEL_FILE).exists():
+                return Asked(str(folder), limit, added)
+    raise InputError("no other project has a finished run to begin with; leave that out")
 
 
 @dataclass(eq=False)
@@ -44,6 +80,7 @@ class Entry:
     began: float = 0.0
     stopped: bool = False
     ended: Ended | None = None
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
@@ -104,8 +141,8 @@ class RunQueue:
         if self._thread.is_alive():
             self._thread.join()
 
-    def add(self, session: Session, refine: bool) -> messages.RunMessage:
-        """Begin a run of a project as it now is; refine: go on from the last run that has masks."""
+    def add(self, session: Session, refine: bool, asked: Asked = Asked()) -> messages.RunMessage:
+        """Begin a run of a project as it now is; refine: go on from the run whose masks are shown."""
         with self._changed, session.lock:
             project, version = session.project, session.log.history.version
             check_ready(project)
@@ -115,13 +152,20 @@ class RunQueue:
                 _refuse_renamed(session, session.find_run(basis))
             objects = {each.name: each.id for each in project.clicked}
             job = honour_project(
-                replace(self._job, name=f"run {number}", refine=_find_refined(session, basis)),
+                replace(
+                    self._job,
+                    name=f"run {number}",
+                    refine=_find_refined(session, basis),
+                    warm_start=asked.warm_start,
+                    time_limit_s=asked.time_limit_s,
+                    reading=_find_reading(session, basis, asked),
+                ),
                 project,
                 session.source.path,
             )
             order = Order(job, str(session.runs_folder / str(number)), objects)
             _write_job(order)
-            record = RunRecord(number, version, tuple(objects.values()), refined_from=basis)
+            record = RunRecord(number, version, tuple(objects.values()), refined_from=basis, words=count_words(project))
             return self._enter(session, order, record)
 
     def resume(self, session: Session, number: int) -> messages.RunMessage:
@@ -142,7 +186,7 @@ class RunQueue:
         return replace(
             job,
             input=session.source.path,
-            reading=Reading(),
+            reading=Reading(added=job.reading.added),
             refine=_find_refined(session, record.refined_from),
             warm_start=None,
             device=self._job.device,
@@ -163,6 +207,23 @@ class RunQueue:
                 self._stop(current)
                 return current.shown
         raise InputError(f"run {number} is over; there is nothing to stop")
+
+    def list_entries(self) -> list[messages.QueueEntry]:
+        """All runs that go or wait, in the order in which they come."""
+        with self._changed:
+            entries = [*([self._current] if self._current is not None else []), *self._waiting]
+        return [
+            messages.QueueEntry(
+                project=entry.session.id,
+                name=entry.session.log.path.name.removesuffix(SUFFIX),
+                run=entry.record.id,
+                state=entry.shown.state,
+                ahead=entry.shown.ahead,
+                epoch=entry.shown.epoch,
+                epochs=entry.shown.epochs,
+            )
+            for entry in entries
+        ]
 
     def _enter(self, session: Session, order: Order, record: RunRecord) -> messages.RunMessage:
         with self._changed:
@@ -228,18 +289,26 @@ class RunQueue:
 
     def _conclude(self, entry: Entry, code: int) -> None:
         best = any((shown_folder(entry.folder, number) / MASKS).exists() for number in entry.order.objects.values())
-        record = replace(entry.record, seconds=time.monotonic() - entry.began, best=best, message="")
+        figures, notes = gather_figures(entry.folder, entry.order.objects)
+        record = replace(
+            entry.record,
+            seconds=time.monotonic() - entry.began,
+            best=best,
+            message="",
+            figures=figures,
+            notes=tuple(dict.fromkeys((*entry.warnings, *notes))),
+        )
         ended = entry.ended
         if ended is None and self._closed:
             _interrupt(entry)
         elif ended is None and entry.stopped:
-            entry.update(replace(record, state="cancelled", message=_word_stop(best)), seconds_left=None)
+            entry.update(replace(record, state="cancelled", message=_word_stop(entry, best)), seconds_left=None)
         elif ended is None:
             entry.update(
                 replace(record, state="failed", error=explain_end(code, entry.folder / LOG_FILE)), seconds_left=None
             )
         else:
-            message = _word_stop(best) if ended.state == "cancelled" else entry.shown.message
+            message = _word_stop(entry, best) if ended.state == "cancelled" else ""
             record = replace(record, state=ended.state, error=ended.error, message=message)
             entry.update(record, seconds_left=None, phase="")
 
@@ -261,13 +330,21 @@ def check_ready(project: Project) -> None:
 
 
 def find_finished(session: Session) -> RunRecord | None:
-    """The last run that came to its end, whose networks are there."""
+    """The run to go on from, whose networks are there: the one shown, else the last that came to its end."""
     finished = [
         record
         for record in session.log.runs.values()
         if record.state == "finished" and (result_folder(session.runs_folder / str(record.id)) / MODEL_FILE).exists()
     ]
+    shown = session.find_shown()
+    if shown is not None and shown.id in {record.id for record in finished}:
+        return shown
     return max(finished, key=lambda record: record.id, default=None)
+
+
+def find_stopped(session: Session) -> RunRecord | None:
+    """The run that was stopped and whose masks are shown, since none has finished."""
+    return session.find_shown() if find_finished(session) is None else None
 
 
 def find_basis(session: Session) -> int:
@@ -292,6 +369,9 @@ def _take(entry: Entry, event: WorkerEvent) -> None:
         entry.update(priors={**(entry.shown.priors or {}), entry.name_of(event.object): event.priors})
     elif isinstance(event, Previewed):
         entry.session.broadcast.tell(messages.PreviewEvent(run=entry.record.id))
+    elif isinstance(event, Noted) and event.warning:
+        entry.warnings.append(event.text)
+        entry.update(notes=list(dict.fromkeys(entry.warnings)))
     elif isinstance(event, Noted):
         entry.update(message=event.text)
     elif isinstance(event, Ended):
@@ -333,6 +413,13 @@ def _refuse_renamed(session: Session, record: RunRecord) -> None:
             )
 
 
+def _find_reading(session: Session, basis: int | None, asked: Asked) -> Reading:
+    """How a run reads its input: with the channels of the run that it refines, or with those asked for."""
+    if basis is None:
+        return Reading(added=asked.added)
+    return Reading(added=find_job(session.runs_folder / str(basis)).reading.added)
+
+
 def _find_refined(session: Session, basis: int | None) -> str | None:
     return None if basis is None else str(result_folder(session.runs_folder / str(basis)))
 
@@ -350,5 +437,10 @@ def _word_place(ahead: int) -> str:
     return f"waiting for {ahead} other {'run' if ahead == 1 else 'runs'} on this machine"
 
 
-def _word_stop(best: bool) -> str:
-    return "stopped; these are the masks found so far" if best else "stopped before there was anything to keep"
+def _word_stop(entry: Entry, best: bool) -> str:
+    if not best:
+        return "stopped before there was anything to keep"
+    others = (each for each in entry.session.log.runs.values() if each.state == "finished" and each.best)
+    if any(each.id != entry.record.id for each in others):
+        return "stopped; the masks from before are still shown, those found so far are in the history"
+    return "stopped; these are the masks found so far"

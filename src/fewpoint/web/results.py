@@ -1,54 +1,114 @@
-"""What a run found, frame by frame, with what a person drew in its place."""
+"""What a run found, frame by frame or across the frames, with what a person drew in its place."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from fewpoint.core.actions import BrushFrames
 from fewpoint.core.project import NamedObject
-from fewpoint.core.run_lengths import decode_mask, encode_mask
+from fewpoint.core.run_lengths import Stretches, check_stretches, decode_mask, encode_mask
 from fewpoint.web import messages
 from fewpoint.web.faults import MissingError
 from fewpoint.web.orders import live_folder, shown_folder
 from fewpoint.web.said import find_spoken_frames
 from fewpoint.web.sessions import Session
-from fewpoint.web.shown import MASKS, read_mask, read_probability, read_uncertainty
+from fewpoint.web.shown import MASKS, count_pixels, read_plane, read_probability, read_uncertainty
 
 
-def find_mask(session: Session, run: int, target: NamedObject, frame: int, file: str = MASKS) -> np.ndarray:
-    """(H, W) bool of an object on a frame: as drawn, else as the run has it, else empty."""
-    _check_frame(session, frame)
-    size = session.project.size
-    if file == MASKS and frame in target.brushed:
-        return decode_mask(target.brushed[frame], size)
+@dataclass(frozen=True, eq=False)
+class ObjectMasks:
+    """The masks of one object on all frames.
+
+    shape: frames, height, width. path: a file of masks, which may not be there yet, None if there is none.
+    drawn: frames whose mask a person drew.
+    """
+
+    shape: tuple[int, int, int]
+    path: Path | None
+    drawn: dict[int, Stretches]
+
+    def cut(self, axis: int, index: int) -> np.ndarray:
+        """(rows, columns) bool of a frame, or across the frames at a row (axis 1) or column (axis 2)."""
+        if not 0 <= index < self.shape[axis]:
+            raise MissingError(f"planes along axis {axis} go from 0 to {self.shape[axis] - 1}, got {index}")
+        if axis == 0 and index in self.drawn:
+            return decode_mask(self.drawn[index], self.shape[1:])
+        found = None if self.path is None else read_plane(self.path, axis, index, self.shape[1:])
+        plane = np.zeros(np.delete(self.shape, axis), bool) if found is None else found
+        for frame, runs in self.drawn.items() if axis else ():
+            plane[frame] = np.take(decode_mask(runs, self.shape[1:]), index, axis=axis - 1)
+        return plane
+
+    def count(self) -> np.ndarray:
+        """(T,) pixels on each frame."""
+        found = None if self.path is None else count_pixels(self.path)
+        areas = np.zeros(self.shape[0], np.int64) if found is None else found
+        for frame, runs in self.drawn.items():
+            areas[frame] = sum(length for _, length in runs)
+        return areas
+
+    def whole(self) -> np.ndarray:
+        """(T, H, W) bool."""
+        return np.stack([self.cut(0, frame) for frame in range(self.shape[0])])
+
+
+def find_masks(session: Session, run: int, target: NamedObject, file: str = MASKS) -> ObjectMasks:
+    """The masks of a run; a frame that was drawn is as it was drawn, except in a preview."""
     session.find_run(run)
-    found = read_mask(shown_folder(_folder(session, run), target.id) / file, frame, size)
-    return np.zeros(size, bool) if found is None else found
+    path = shown_folder(_folder(session, run), target.id) / file
+    return ObjectMasks(session.project.shape, path, target.brushed if file == MASKS else {})
 
 
-def find_present_mask(session: Session, target: NamedObject, frame: int) -> np.ndarray:
-    """(H, W) bool of an object on a frame as it is now: as drawn, else as answered at once, else of the last run."""
-    _check_frame(session, frame)
-    size = session.project.size
-    if frame in target.brushed:
-        return decode_mask(target.brushed[frame], size)
-    if target.id in session.find_live_objects():
-        found = read_mask(shown_folder(live_folder(session.runs_folder), target.id) / MASKS, frame, size)
-        if found is not None:
-            return found
+def find_present_masks(session: Session, target: NamedObject) -> ObjectMasks:
+    """An object's masks as they are now: as drawn, else as answered at once, else of the run shown."""
+    answered = shown_folder(live_folder(session.runs_folder), target.id) / MASKS
+    if target.id in session.find_live_objects() and answered.exists():
+        return ObjectMasks(session.project.shape, answered, target.brushed)
     shown = session.find_shown()
-    return np.zeros(size, bool) if shown is None else find_mask(session, shown.id, target, frame)
+    if shown is None:
+        return ObjectMasks(session.project.shape, None, target.brushed)
+    return find_masks(session, shown.id, target)
 
 
-def describe_mask(mask: np.ndarray, frame: int) -> messages.MaskMessage:
-    return messages.MaskMessage(frame=frame, size=list(mask.shape), runs=list(map(list, encode_mask(mask))))
+def describe_mask(mask: np.ndarray, index: int) -> messages.MaskMessage:
+    return messages.MaskMessage(frame=index, size=list(mask.shape), runs=list(map(list, encode_mask(mask))))
 
 
-def find_probability(session: Session, run: int, target: NamedObject, frame: int) -> np.ndarray:
-    """(H, W) uint8, 255 where the object is certain."""
-    _check_frame(session, frame)
+def draw_plane(session: Session, request: messages.StrokeRequest) -> BrushFrames:
+    """The change that gives a plane the mask painted on it: of all frames whose pixels differ there."""
+    target = session.project.find(request.object)
+    masks = find_present_masks(session, target)
+    before = masks.cut(request.axis, request.index)
+    runs = tuple((start, length) for start, length in request.runs)
+    check_stretches(runs, before.shape)
+    after = decode_mask(runs, before.shape)
+    if request.axis == 0:
+        return BrushFrames(target.name, ((request.index, runs),))
+    changed = []
+    for frame in np.flatnonzero((before != after).any(axis=1)).tolist():
+        mask = masks.cut(0, frame).copy()
+        mask[(request.index,) if request.axis == 1 else (slice(None), request.index)] = after[frame]
+        changed.append((frame, encode_mask(mask)))
+    return BrushFrames(target.name, tuple(changed))
+
+
+def find_probability(session: Session, run: int, target: NamedObject, axis: int, index: int) -> np.ndarray:
+    """(rows, columns) uint8, 255 where the object is certain."""
+    shape = session.project.shape
+    if not 0 <= index < shape[axis]:
+        raise MissingError(f"planes along axis {axis} go from 0 to {shape[axis] - 1}, got {index}")
     session.find_run(run)
-    found = read_probability(shown_folder(_folder(session, run), target.id), frame)
-    return np.zeros(session.project.size, np.uint8) if found is None else found
+    found = read_probability(shown_folder(_folder(session, run), target.id), axis, index)
+    return np.zeros(np.delete(shape, axis), np.uint8) if found is None else found
+
+
+def measure_agreement(session: Session, target: NamedObject, run: int, other: int) -> messages.AgreementMessage:
+    """The Dice coefficient of an object's masks in two runs, as they were found."""
+    one, two = (replace(find_masks(session, number, target), drawn={}) for number in (run, other))
+    both = sum(int((one.cut(0, frame) & two.cut(0, frame)).sum()) for frame in range(one.shape[0]))
+    total = int(one.count().sum() + two.count().sum())
+    return messages.AgreementMessage(dice=2 * both / total if total else None)
 
 
 def measure_uncertainty(session: Session, run: int) -> messages.UncertaintyMessage:
@@ -70,8 +130,3 @@ def measure_uncertainty(session: Session, run: int) -> messages.UncertaintyMessa
 
 def _folder(session: Session, run: int) -> Path:
     return session.runs_folder / str(run)
-
-
-def _check_frame(session: Session, frame: int) -> None:
-    if not 0 <= frame < len(session.sequence):
-        raise MissingError(f"frames go from 0 to {len(session.sequence) - 1}, got {frame}")

@@ -21,6 +21,13 @@ def find_spoken_frames(now: Project, then: Project) -> frozenset[int]:
     return frozenset(frames)
 
 
+def find_last_place(now: Project, then: Project) -> int:
+    """The frame of a click that is new since, else of the first click; 0 without any."""
+    clicked = sorted({click.frame for each in now.clicked for click in each.points})
+    spoken = find_spoken_frames(now, then)
+    return next(iter([frame for frame in clicked if frame in spoken] or clicked), 0)
+
+
 def is_news(now: Project, then: Project) -> bool:
     """Whether anything was said since that a run would learn from."""
     return bool(find_spoken_of(now, then)) or now.fraction != then.fraction

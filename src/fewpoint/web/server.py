@@ -1,6 +1,6 @@
 """The addresses that the page and scripts use, one function each."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,23 +19,47 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocketDisconnect
 
 from fewpoint import __version__
-from fewpoint.core.actions import SetSize
+from fewpoint.core.actions import Action, SetSize
+from fewpoint.core.anatomical_codes import CODES
 from fewpoint.core.job import Job
 from fewpoint.core.project import apply_action
-from fewpoint.errors import FewpointError
+from fewpoint.errors import FewpointError, InputError
+from fewpoint.io.images import WINDOWS
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
+from fewpoint.web.edits import edit_masks
 from fewpoint.web.exporting import export_masks, find_export, list_formats
 from fewpoint.web.faults import status_of
 from fewpoint.web.following import Following
 from fewpoint.web.guard import Gate, Guard
+from fewpoint.web.imports import find_own_points, plan_import
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
-from fewpoint.web.queueing import RunQueue
-from fewpoint.web.results import describe_mask, find_mask, find_present_mask, find_probability, measure_uncertainty
+from fewpoint.web.queueing import RunQueue, find_asked
+from fewpoint.web.results import (
+    ObjectMasks,
+    describe_mask,
+    draw_plane,
+    find_masks,
+    find_present_masks,
+    find_probability,
+    measure_agreement,
+    measure_uncertainty,
+)
 from fewpoint.web.sessions import Session, Workspace
 from fewpoint.web.shown import MASKS, PREVIEW
+from fewpoint.web.surfaces import build_surface
 from fewpoint.web.uploads import MOST_FILES, store_files
+from fewpoint.web.wording import word_for_page
+from fewpoint.web.worklist import (
+    delete_export,
+    delete_run,
+    delete_upload,
+    describe_series,
+    export_all,
+    list_work,
+    measure_storage,
+)
 
 STATIC = Path(__file__).parent / "static"
 FOREVER = "private, max-age=31536000, immutable"
@@ -57,6 +81,7 @@ UPLOAD_SCHEMA = {
     }
 }
 PNG: Responses = {200: {"content": {"image/png": {}}}}
+BINARY: Responses = {200: {"content": {"application/octet-stream": {}}}}
 
 router = APIRouter(prefix="/api", responses=ERRORS)
 
@@ -65,7 +90,8 @@ router = APIRouter(prefix="/api", responses=ERRORS)
 class Options:
     """How the server is set up. job: what every run is given. opened: the project given on the command line.
 
-    live: whether masks follow what is said at first, and learning goes on by itself.
+    live: whether masks follow what is said at first, and learning goes on by itself. features: a pretrained model whose
+    features rough masks are made of, "" for none.
     """
 
     root: Root
@@ -74,6 +100,7 @@ class Options:
     store: Path | None = None
     opened: str | None = None
     live: bool = False
+    features: str = ""
 
 
 @dataclass(eq=False)
@@ -87,7 +114,7 @@ class State:
 
 def create_app(options: Options) -> FastAPI:
     """The server as an ASGI application."""
-    following = Following(options.live)
+    following = Following(options.live, features=options.features)
     queue = RunQueue(options.job, following.follow_up)
     state = State(options, Workspace(options.root, options.store), queue, following)
 
@@ -143,6 +170,8 @@ def health(state: TheState) -> messages.Health:
         device=state.device,
         root=str(state.options.root.path),
         opened=state.options.opened,
+        windows={name: list(window) for name, window in WINDOWS.items()},
+        labels=CODES,
     )
 
 
@@ -159,6 +188,34 @@ async def upload(request: Request, state: TheState) -> messages.Uploaded:
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [(part.filename or "", part.file) for part in form.getlist("files") if isinstance(part, UploadFile)]
         return messages.Uploaded(path=await run_in_threadpool(store_files, files, state.options.root))
+
+
+@router.get("/series")
+def show_series(
+    state: TheState, path: Annotated[str, Query(max_length=messages.LONGEST_PATH)]
+) -> list[messages.SeriesEntry]:
+    """The series of a folder of DICOM images."""
+    root = state.options.root
+    folder = root.resolve(path)
+    root.check_input(folder)
+    return describe_series(folder, root)
+
+
+@router.get("/work")
+def show_work(state: TheState) -> list[messages.WorkEntry]:
+    """All studies below the root, with how far each is."""
+    return list_work(state.workspace)
+
+
+@router.post("/work/exports")
+def export_work(state: TheState, request: messages.ExportAllRequest) -> list[messages.ExportMessage]:
+    """Write the masks of every study that was accepted."""
+    return export_all(state.workspace, request)
+
+
+@router.get("/queue")
+def show_queue(state: TheState) -> list[messages.QueueEntry]:
+    return state.queue.list_entries()
 
 
 @router.get("/formats")
@@ -186,7 +243,7 @@ def show_project(session: TheSession) -> messages.ProjectMessage:
 
 @router.post("/projects/{project}/actions")
 def do_action(session: TheSession, state: TheState, request: messages.ActionRequest) -> messages.ActionResult:
-    done = session.do(request.action, request.base_version)
+    done = session.do(request.action, request.base_version, request.by)
     state.following.hear(session)
     return done
 
@@ -211,7 +268,68 @@ def show_present_mask(
     session: TheSession, frame: int, view: Annotated[messages.MaskQuery, Query()]
 ) -> messages.MaskMessage | Response:
     """The mask of a frame as it is now: as it was drawn, else as answered at once, else of the last run."""
-    return _answer_mask(find_present_mask(session, session.project.find(view.object), frame), frame, view)
+    return _answer_mask(find_present_masks(session, session.find_object(view)), frame, view)
+
+
+@router.post("/projects/{project}/strokes")
+def paint(session: TheSession, state: TheState, request: messages.StrokeRequest) -> messages.ActionResult:
+    """Give a plane of an object's masks the mask painted on it; frames that change are drawn from then on."""
+    return _change(session, state, lambda: [draw_plane(session, request)], request.by)
+
+
+@router.post("/projects/{project}/edits")
+def edit(session: TheSession, state: TheState, request: messages.EditRequest) -> messages.ActionResult:
+    """Change an object's masks as asked for by name; frames that change are drawn from then on."""
+    return _change(session, state, lambda: [edit_masks(session, request)], request.by)
+
+
+@router.post("/projects/{project}/imports")
+def take_over(session: TheSession, state: TheState, request: messages.ImportRequest) -> messages.ActionResult:
+    """Take points or masks from a file into the project."""
+    found = find_own_points(session) if request.path is None else state.options.root.resolve(request.path)
+    if found is None:
+        raise InputError("no points lie with the images; give a file")
+    return _change(session, state, lambda: plan_import(session, found, request.object), request.by)
+
+
+def _change(session: Session, state: State, plan: Callable[[], Sequence[Action]], by: str) -> messages.ActionResult:
+    """Do what is planned from the masks as they are now, with nobody in between."""
+    done = None
+    with session.lock:
+        for action in plan():
+            done = session.do(action, by=by)
+    state.following.hear(session)
+    if done is None:
+        raise InputError("the file holds nothing to take over; give another one")
+    return done
+
+
+@router.get("/projects/{project}/measures")
+def measure(session: TheSession, view: Annotated[messages.ObjectQuery, Query()]) -> messages.MeasureMessage:
+    """How many pixels an object has on each frame, of the masks as they are now."""
+    masks = find_present_masks(session, session.find_object(view))
+    return messages.MeasureMessage(areas=masks.count().tolist())
+
+
+@router.get("/projects/{project}/surface", response_class=Response, responses=BINARY)
+def show_surface(session: TheSession, view: Annotated[messages.ObjectQuery, Query()]) -> Response:
+    """The surface of an object as it is now; web/surfaces.py says how it is packed."""
+    masks = find_present_masks(session, session.find_object(view))
+    data = build_surface(masks.whole(), session.sequence.geometry)
+    return Response(data, media_type="application/octet-stream")
+
+
+@router.get("/projects/{project}/value")
+def show_value(session: TheSession, at: Annotated[messages.PlaceQuery, Query()]) -> messages.ValueMessage:
+    """The value of a pixel in the units of the file."""
+    return messages.ValueMessage(values=session.read_values(at.frame, at.y, at.x))
+
+
+@router.post("/projects/{project}/look")
+def keep_look(session: TheSession, request: messages.LookMessage) -> messages.LookMessage:
+    """Keep the window for the next time that the project is opened; no mask depends on it."""
+    session.keep_look(request)
+    return request
 
 
 @router.get("/projects/{project}/file", response_class=Response)
@@ -240,7 +358,7 @@ def show_frame(
 @router.post("/projects/{project}/runs")
 def start_run(session: TheSession, state: TheState, request: messages.RunRequest) -> messages.RunMessage:
     """Begin a run; it goes on when the page is closed."""
-    begun = state.queue.add(session, request.refine)
+    begun = state.queue.add(session, request.refine, find_asked(state.workspace, session, request))
     state.following.note_run(session)
     return begun
 
@@ -266,12 +384,60 @@ def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
     return resumed
 
 
+@router.post("/projects/{project}/review")
+def review(session: TheSession, request: messages.ReviewRequest) -> messages.ProjectMessage:
+    """Accept or reject the masks as they are now."""
+    return session.review(request)
+
+
+@router.get("/projects/{project}/storage")
+def show_storage(session: TheSession, state: TheState) -> messages.StorageMessage:
+    """What runs, exports and an upload take on disk."""
+    return measure_storage(session, state.options.root)
+
+
+@router.post("/projects/{project}/runs/{run}/delete")
+def remove_run(session: TheSession, run: int) -> messages.ProjectMessage:
+    """Remove what a run left on disk."""
+    delete_run(session, run)
+    return session.describe()
+
+
+@router.post("/projects/{project}/exports/{name}/delete")
+def remove_export(session: TheSession, state: TheState, name: str) -> messages.StorageMessage:
+    delete_export(session, name)
+    return measure_storage(session, state.options.root)
+
+
+@router.post("/projects/{project}/upload/delete")
+def remove_upload(session: TheSession, state: TheState) -> list[messages.ProjectEntry]:
+    """Remove what was sent, with its project and runs; answers what is left."""
+    delete_upload(state.workspace, session)
+    return state.workspace.list_projects()
+
+
+@router.post("/projects/{project}/runs/{run}/choose")
+def choose_run(session: TheSession, state: TheState, run: int) -> messages.ProjectMessage:
+    """Show the masks of a run, and go on from it, until another one has finished."""
+    session.choose_run(run)
+    state.following.follow_up(session)
+    return session.describe()
+
+
+@router.get("/projects/{project}/runs/{run}/agreement")
+def compare_runs(
+    session: TheSession, run: int, view: Annotated[messages.AgreementQuery, Query()]
+) -> messages.AgreementMessage:
+    """How far the masks of an object agree in two runs."""
+    return measure_agreement(session, session.find_object(view), run, view.other)
+
+
 @router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
 def show_mask(
     session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
 ) -> messages.MaskMessage | Response:
     """The mask of a frame; a brushed frame is as it was drawn."""
-    return _answer_mask(find_mask(session, run, session.project.find(view.object), frame, MASKS), frame, view)
+    return _answer_mask(find_masks(session, run, session.find_object(view), MASKS), frame, view)
 
 
 @router.get("/projects/{project}/runs/{run}/preview/{frame}", responses=PNG, response_model=messages.MaskMessage)
@@ -279,15 +445,15 @@ def show_preview(
     session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
 ) -> messages.MaskMessage | Response:
     """The mask of a frame as the training last saw it."""
-    return _answer_mask(find_mask(session, run, session.project.find(view.object), frame, PREVIEW), frame, view)
+    return _answer_mask(find_masks(session, run, session.find_object(view), PREVIEW), frame, view)
 
 
 @router.get("/projects/{project}/runs/{run}/probabilities/{frame}", response_class=Response, responses=PNG)
 def show_probability(
-    session: TheSession, run: int, frame: int, view: Annotated[messages.ObjectQuery, Query()]
+    session: TheSession, run: int, frame: int, view: Annotated[messages.PlaneQuery, Query()]
 ) -> Response:
     """An 8-bit grey PNG, 255 where the object is certain."""
-    values = find_probability(session, run, session.project.find(view.object), frame)
+    values = find_probability(session, run, session.find_object(view), view.axis, frame)
     return _answer_image(values)
 
 
@@ -352,10 +518,11 @@ async def _wait_until_left(socket: WebSocket) -> None:
         pass
 
 
-def _answer_mask(mask: np.ndarray, frame: int, view: messages.MaskQuery) -> messages.MaskMessage | Response:
+def _answer_mask(masks: ObjectMasks, index: int, view: messages.MaskQuery) -> messages.MaskMessage | Response:
+    mask = masks.cut(view.axis, index)
     if view.as_ == "png":
         return _answer_image(mask.astype(np.uint8) * np.uint8(255))
-    return describe_mask(mask, frame)
+    return describe_mask(mask, index)
 
 
 def _answer_image(values: np.ndarray) -> Response:
@@ -374,7 +541,8 @@ def _attach(name: str) -> str:
 
 
 async def _explain(request: Request, error: FewpointError) -> JSONResponse:
-    return JSONResponse({"detail": " ".join(str(error).split())}, status_of(error))
+    reason = " ".join(str(error).split())
+    return JSONResponse({"detail": word_for_page(reason) or reason}, status_of(error))
 
 
 async def _explain_request(request: Request, error: RequestValidationError) -> JSONResponse:

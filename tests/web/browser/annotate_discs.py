@@ -10,20 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
+from fewpoint.runs import live as runs_live
 from fewpoint.web import live, live_worker
 
 AREA = 200.0  # pixels of a disc of size 1
 
 
 class Discs:
-    def __init__(self, sequence) -> None:
+    def __init__(self, sequence, features="") -> None:
         self._shape = sequence.shape[:3]
         self.rough = True
 
     def take(self, run: Path) -> None:
         self.rough = False
 
-    def answer(self, points, words):
+    def answer(self, points, words, known=None):
         return {name: self._draw(points.of_object(name), words[name]) for name in points.object_names}
 
     def _draw(self, points, words):
@@ -41,7 +42,7 @@ class Discs:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["answer"]:
-        live_worker.Live = Discs
+        live_worker.Live = runs_live.Live = Discs  # of a whole sequence, and of a clip
         live_worker.main()
     else:
         from fewpoint.cli.main import run

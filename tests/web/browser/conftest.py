@@ -47,7 +47,7 @@ class Server:
 
     def start(self) -> None:
         self.port = self.port or find_free_port()
-        options = ("--root", str(self.root), "--port", str(self.port), "--no-browser", "--device", "cpu")
+        options = ("--root", str(self.root), "--port", str(self.port), "--no-browser", "--no-token", "--device", "cpu")
         command = [sys.executable, *self.program, "annotate", *self.arguments, *options]
         with open(self.root.parent / f"server-{self.port}.log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.root)
@@ -101,19 +101,31 @@ class Visitor:
         self.see_frame(frame)
 
     def place(self, y: float, x: float) -> tuple[float, float]:
-        """Where the middle of a pixel lies on the screen while the whole image is in sight."""
+        """Where the middle of a pixel of the large plane lies on the screen."""
+        return self.place_in(0, y, x)
+
+    def place_in(self, order: int, y: float, x: float) -> tuple[float, float]:
+        """Where the middle of a pixel of a plane lies on the screen; order: 0 for the large one."""
         return tuple(
             self.page.evaluate(
-                """async ([y, x]) => {
-                  const { fitView, pixelCentre } = await import("/static/view.js");
-                  const { project } = (await import("/static/store.js")).get();
-                  const canvas = document.getElementById("stage");
-                  const bounds = canvas.getBoundingClientRect();
-                  const [, down, right] = project.spacing_mm ?? [1, 1, 1];
-                  const centre = pixelCentre(fitView(project, bounds, down / right), { y, x });
-                  return [bounds.left + centre.x, bounds.top + centre.y];
+                """async ([order, y, x]) => {
+                  const stage = (await import("/static/main.js")).stages[order];
+                  const measure = () => {
+                    const bounds = stage.canvas.getBoundingClientRect();
+                    const centre = stage.centreOf({ y, x });
+                    return [bounds.left + centre.x, bounds.top + centre.y];
+                  };
+                  // A person aims at a picture that is there and stands still.
+                  const next = () => new Promise((resolve) => requestAnimationFrame(resolve));
+                  for (let still = 0, turns = 0, last = measure(); still < 3 && turns < 600; turns++) {
+                    await next();
+                    const now = measure();
+                    still = stage.ready && now.every((each, index) => each === last[index]) ? still + 1 : 0;
+                    last = now;
+                  }
+                  return measure();
                 }""",
-                [y, x],
+                [order, y, x],
             )
         )
 
@@ -202,7 +214,7 @@ def serve() -> Iterator[Callable[..., Server]]:
         server.kill(signal.SIGTERM)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_server(tmp_path_factory, phantom) -> Iterator[Server]:
     """A server with a phantom as frames and as a volume, for tests that do not run or stop anything."""
     import nibabel

@@ -10,20 +10,33 @@ import pytest
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
 from web.browser.annotate_discs import AREA
+from web.browser.conftest import Server
 
 DISCS = str(Path(__file__).with_name("annotate_discs.py"))
 FOLLOWED = "state.project.live.objects.includes(state.object)"
 LEARNT = "state.project.live.on && !state.project.live.objects.length && !state.project.live.due"
 
 
-@pytest.fixture
-def open_frames(tmp_path, phantom, tiny, serve, visit):
-    """A page with the phantom opened; masks at once are discs unless another program is asked for."""
+@pytest.fixture(scope="module")
+def discs_server(tmp_path_factory, tiny):
+    """A server whose masks at once are discs."""
+    root = tmp_path_factory.mktemp("live") / "root"
+    root.mkdir()
+    server = Server(root, tiny, program=(DISCS,))
+    server.start()
+    yield server
+    server.kill(15)
 
-    def open_frames(*arguments: str, program: tuple[str, ...] = (DISCS,)):
-        root = tmp_path / "root"
-        save_frames(phantom.sequence.frames, root / "frames")
-        person = visit(serve(root, "frames", *tiny, *arguments, program=program))
+
+@pytest.fixture
+def open_frames(discs_server, phantom, visit, request):
+    """A page with frames of its own opened on that server, or on another one."""
+
+    def open_frames(server: Server = discs_server):
+        folder = f"frames-{abs(hash(request.node.nodeid))}"
+        save_frames(phantom.sequence.frames, server.root / folder)
+        person = visit(server)
+        person.page.locator("#files").get_by_role("button", name=folder).first.click()
         person.expect("state.project !== null")
         person.see_frame(0)
         return person
@@ -51,17 +64,15 @@ def count_coloured(person) -> int:
     """How many pixels of the image are shown in the object's colour, an orange, while outlines are off."""
     return person.page.evaluate(
         """async () => {
-          const { fitView, pixelCentre } = await import("/static/view.js");
+          const [stage] = (await import("/static/main.js")).stages;
           const { project } = (await import("/static/store.js")).get();
-          const canvas = document.getElementById("stage");
-          const bounds = canvas.getBoundingClientRect();
-          const ratio = canvas.width / bounds.width;
-          const view = fitView(project, bounds, 1);
+          const { canvas } = stage;
+          const ratio = canvas.width / canvas.clientWidth;
           const context = canvas.getContext("2d");
           let count = 0;
           for (let y = 0; y < project.height; y += 1) {
             for (let x = 0; x < project.width; x += 1) {
-              const centre = pixelCentre(view, { y, x });
+              const centre = stage.centreOf({ y, x });
               const at = [Math.round(centre.x * ratio), Math.round(centre.y * ratio), 1, 1];
               const [red, , blue] = context.getImageData(...at).data;
               if (red - blue > 40) count += 1;
@@ -72,9 +83,12 @@ def count_coloured(person) -> int:
     )
 
 
-def test_masks_come_and_get_better_without_a_button(open_frames, phantom):
+def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them(
+    open_frames, phantom, tmp_path, tiny, serve
+):
     """With the masks at once that people get."""
-    person = open_frames(program=("-m", "fewpoint"))
+    (tmp_path / "root").mkdir()
+    person = open_frames(serve(tmp_path / "root", *tiny))
     page = person.page
     person.expect("state.project.live.state === 'ready'")
 
@@ -105,6 +119,17 @@ def test_masks_come_and_get_better_without_a_button(open_frames, phantom):
     person.expect("state.project.runs.length === 2 && state.project.runs[1].refined_from === 1")
     person.click(40, 6, "Alt")  # while it goes on, which it does to its end
     page.locator("#runs .finished", has_text="Refined 2").wait_for()
+
+    # An export that is asked for meanwhile waits for what is being learnt.
+    person.expect("state.project.runs.length === 3")
+    page.keyboard.press("Control+s")
+    page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
+    page.get_by_label("PNG", exact=False).first.check()
+    person.shoot("export")
+    page.get_by_role("button", name="Write the masks").click()
+    page.get_by_role("link", name="Download", exact=True).wait_for()
+    assert "run-3-png" in page.locator("#exported code").inner_text()
+    page.keyboard.press("Escape")
     page.locator("#runs .finished", has_text="Refined 3").wait_for()
     person.expect(LEARNT)
     page.wait_for_timeout(1500)
@@ -202,8 +227,8 @@ def test_the_size_is_seen_while_it_is_dragged_and_said_when_it_is_let_go(open_fr
     assert read_mask(person, 5).sum() == pytest.approx(AREA / 2, rel=0.15)
 
 
-def test_boxes_lie_on_the_frames_where_they_were_drawn_and_are_cleared_there_or_everywhere(open_frames):
-    person = open_frames("--no-live")
+def test_boxes_lie_on_the_frames_where_they_were_drawn_and_are_cleared_there_or_everywhere(open_frames, shared_server):
+    person = open_frames(shared_server)
     page = person.page
     page.keyboard.press("b")
     person.drag((10, 12), (29, 35))
@@ -228,26 +253,8 @@ def test_turned_off_nothing_begins_by_itself(open_frames, phantom):
     page.keyboard.press("l")
     person.expect("!state.project.live.on")
     click_on(person, phantom, 0, 2, 4, 6)
-    page.wait_for_timeout(5000)
+    page.wait_for_timeout(4000)  # a run would begin after three seconds
     assert person.state("[state.project.runs.length, state.project.live.objects.length]") == [0, 0]
     person.shoot("off")
     page.keyboard.press("l")
     person.expect(f"state.project.live.on && {FOLLOWED}")
-
-
-def test_the_export_waits_for_what_is_being_learnt(open_frames, phantom):
-    person = open_frames()
-    page = person.page
-    click_on(person, phantom, 0, 2, 4, 6)
-    page.locator("#runs .finished").wait_for()
-    person.expect(LEARNT)
-    person.click(44, 3, "Alt")
-    person.expect("state.project.runs.length === 2 && state.project.runs[1].state === 'running'")
-    page.keyboard.press("Control+s")
-    page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
-    page.get_by_label("PNG", exact=False).first.check()
-    person.shoot("export")
-    page.get_by_role("button", name="Write the masks").click()
-    page.get_by_role("link", name="Download", exact=True).wait_for()
-    assert "run-2-png" in page.locator("#exported code").inner_text()
-    assert person.state("state.project.runs.map((run) => run.state)") == ["finished", "finished"]

@@ -1,6 +1,7 @@
 """What a person can do on the page, part by part."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,19 @@ POINTS = "state.project.objects[0].points.filter((p) => p.id > 0)"
 
 
 @pytest.fixture
-def open_project(shared_server, visit):
-    """A page with an input opened; what earlier tests did to it is undone."""
+def open_project(shared_server, visit, request):
+    """A page with an input opened, which each test has a copy of."""
+    copies = shared_server.root / str(abs(hash(request.node.nodeid)))
 
     def open_project(name: str = "frames", **options):
+        given, copy = shared_server.root / name, copies / name
+        if not copy.exists():
+            copies.mkdir(exist_ok=True)
+            (shutil.copytree if given.is_dir() else shutil.copy)(given, copy)
         person = visit(shared_server, **options)
+        person.page.locator("#files").get_by_role("button", name=copies.name).first.click()
         person.page.locator("#files").get_by_role("button", name=name).first.click()
         person.expect("state.project !== null")
-        while person.state("state.project.can_undo"):
-            version = person.state("state.project.version")
-            person.page.keyboard.press("Control+z")
-            person.expect(f"state.project.version > {version}")
         person.go_to(0)
         return person
 
@@ -35,6 +38,29 @@ def test_two_people_on_one_project_see_each_others_points(open_project):
     other.click(33, 11)
     one.expect(f"{POINTS}.some((p) => p.y === 33 && p.x === 11)")
     assert one.state(POINTS) == other.state(POINTS)
+
+
+def test_undo_takes_back_what_i_did_and_not_what_another_person_did_since(open_project):
+    one, other = open_project(), open_project()
+    one.click(20, 30)
+    other.expect(f"{POINTS}.length === 1")
+    other.click(33, 11)
+    one.expect(f"{POINTS}.length === 2")
+    one.page.keyboard.press("Control+z")
+    one.expect(f"{POINTS}.length === 1")
+    assert one.state(f"{POINTS}.map((p) => [p.y, p.x])") == [[33, 11]]
+    assert one.page.get_by_role("button", name="Undo", exact=True).is_disabled()
+    one.page.keyboard.press("Control+Shift+z")
+    one.expect(f"{POINTS}.length === 2")
+    # Another tab of the same browser is another person, too, as long as they have something of their own.
+    tab = one.page.context.new_page()
+    tab.goto(one.page.url)
+    one.click(40, 40)
+    one.expect(f"{POINTS}.length === 3")
+    tab.locator("#objects .count", has_text="3 points").wait_for()
+    assert tab.evaluate("import('/static/who.js').then(({ me }) => me())") != one.page.evaluate(
+        "import('/static/who.js').then(({ me }) => me())"
+    )
 
 
 def test_a_point_that_the_server_tells_of_before_it_answers_is_shown_once(open_project):
@@ -117,7 +143,7 @@ def test_a_point_and_a_box_are_set_by_keys_alone(open_project):
     press("Shift+ArrowRight")
     press("Enter")
     person.expect(f"state.project.objects[0].box?.bottom === {y + 4} && state.project.objects[0].box.right === {x + 9}")
-    person.page.locator("#live", has_text="Box of object set on frame 2").wait_for(state="attached")
+    person.page.locator("#live", has_text="Box of object set on frame 1").wait_for(state="attached")
     press("Escape")
     press("ArrowRight")
     person.see_frame(2)
@@ -174,22 +200,6 @@ def test_the_guide_names_only_keys_that_do_what_it_says():
     assert {key for key in keys if f'"{key}"' not in commands} == {"C"}  # the cursor's own key, in keyboard.js
 
 
-def test_the_other_planes_of_a_volume_follow_the_pixel_pointed_at(open_project):
-    person = open_project("volume.nii.gz")
-    assert person.page.locator("#planes").is_visible()
-    person.page.mouse.move(*person.place(30, 17))
-    person.expect("state.cursor.y === 30 && state.cursor.x === 17")
-    person.page.wait_for_timeout(500)
-    for axis, index in ((1, 30), (2, 17)):
-        planes = [url for url, kind in person.answers if f"axis={axis}" in url and kind == "image/png"]
-        assert any(f"/frames/{index}?" in url for url in planes)
-    person.shoot("volume")
-    person.page.locator("#plane-1").click(position={"x": 100, "y": 140})
-    person.expect("state.frame > 0")
-    person.page.keyboard.press("v")
-    assert not person.page.locator("#planes").is_visible()
-
-
 def test_a_drag_with_the_right_button_changes_the_window_and_the_image(open_project):
     person = open_project("volume.nii.gz")
     before, colour = person.state("state.window"), person.colour_at(24, 24)
@@ -218,7 +228,7 @@ def test_the_wheel_goes_through_frames_and_with_control_it_zooms_where_it_is(ope
     person.page.wait_for_timeout(200)
     assert int(person.page.locator("#zoom").inner_text()[:-2]) > 1.5 * int(before[:-2])
     person.page.mouse.move(*(value + 1 for value in person.place(12, 36)))
-    person.expect("state.cursor.y === 12 && state.cursor.x === 36")
+    person.expect("state.pointed.y === 12 && state.pointed.x === 36")
     person.page.keyboard.press("0")
     person.page.wait_for_timeout(100)
     assert person.page.locator("#zoom").inner_text() == before
@@ -239,6 +249,30 @@ def test_files_of_this_computer_are_sent_and_opened(shared_server, visit, tmp_pa
     person.page.locator("#upload").set_input_files(tmp_path / "from-here.npy")
     person.expect("state.project?.frames === 3 && state.project.height === 20 && state.project.width === 24")
     person.see_frame(0)
+
+
+def test_what_was_sent_is_found_again_by_its_name_after_a_restart(serve, visit, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    np.save(tmp_path / "knee.npy", np.zeros((3, 20, 24), np.uint8))
+    server = serve(root, "--no-live")
+    person = visit(server)
+    person.page.locator("#upload").set_input_files(tmp_path / "knee.npy")
+    person.expect("state.project?.frames === 3")
+    person.see_frame(0)
+    person.click(5, 6)
+    person.expect(f"{POINTS}.length === 1")
+    server.kill()
+    server.start()
+    later = visit(server)
+    later.page.locator("#recent").get_by_role("button", name="knee.npy").wait_for()
+    later.page.locator("#files").get_by_role("button", name="fewpoint-uploads").click()
+    later.page.locator("#files").get_by_role("button", name="knee").first.click()
+    later.shoot("uploads")
+    later.page.locator("#files").get_by_role("button", name="knee.npy").first.click()
+    later.expect("state.project !== null")
+    assert later.state(f"{POINTS}.length") == 1
+    person.complaints.clear()  # of the server that went away
 
 
 def test_files_dropped_on_the_page_are_sent_and_opened(shared_server, visit):
@@ -287,6 +321,48 @@ def test_text_stands_out_from_its_background_as_wcag_aa_asks(open_project, schem
     person.page.keyboard.press("Escape")
     weak += person.page.evaluate(MEASURE_CONTRAST)
     assert weak == []
+
+
+SCREENS = {"laptop": (1280, 640), "tablet": (1024, 768), "upright-tablet": (820, 1180), "phone": (390, 844)}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_person_looks_and_approves_on_every_screen(open_project, name):
+    person = open_project("volume.nii.gz", has_touch=name != "laptop")
+    page = person.page
+    width, height = SCREENS[name]
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_timeout(300)
+    person.go_to(3)
+    stage = page.locator("#stage").bounding_box()
+    assert stage["width"] >= 0.4 * width and stage["height"] >= 0.25 * height
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # Mark, see, approve: by taps where there are any.
+    press = page.mouse.click if name == "laptop" else page.touchscreen.tap
+    press(*person.place(24, 20))
+    person.expect(f"{POINTS}.length === 1")
+    project = person.state("state.project.id")
+    runs = [[24 * 48 + 10, 12]]
+    page.evaluate(
+        """([object, runs]) => import("/static/session.js").then(({ act }) =>
+          act({ kind: "brush", object, frame: 2, runs }))""",
+        ["object", runs],
+    )
+    person.go_to(2)
+    page.get_by_role("button", name="This frame is right").click()
+    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(2)")
+    assert project
+    person.shoot(name)
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, canvas")]
+          .filter((element) => element.checkVisibility() && !element.closest(".panel, .tools"))
+          .filter((element) => {
+            const { left, top, right, bottom } = element.getBoundingClientRect();
+            return left < -1 || top < -1 || right > innerWidth + 1 || bottom > innerHeight + 1;
+          })
+          .map((element) => element.outerHTML)"""
+    )
+    assert outside == []
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1024, 640)])
@@ -386,7 +462,8 @@ def test_the_screen_and_the_image_are_each_others_inverse_after_zooms_and_moves(
     worst = person.page.evaluate(
         """async () => {
           const { fitView, zoomAt, pan, toImage, toScreen } = await import("/static/view.js");
-          const whole = fitView({ width: 300, height: 200 }, { width: 800, height: 500 }, 1.7);
+          const turn = { width: 300, height: 200, swap: true, flipX: true, flipY: false };
+          const whole = fitView(turn, { width: 800, height: 500 }, 1.7);
           let view = whole;
           let worst = 0;
           for (let step = 0; step < 40; step += 1) {

@@ -19,7 +19,7 @@ def test_500_frames_of_1024_by_1024_come_as_images_once_each_and_never_as_json(t
     root = tmp_path / "root"
     root.mkdir()
     write_long_sequence(root / "long.npy")
-    person = visit(serve(root, str(root / "long.npy")))
+    person = visit(serve(root, str(root / "long.npy"), "--no-live"))
     page = person.page
     person.see_frame(0)
     page.locator("#slider").focus()

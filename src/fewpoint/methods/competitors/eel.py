@@ -22,7 +22,7 @@ from fewpoint.core.paging import walk
 from fewpoint.methods.competitors.flow import estimate_flow, flow_directions
 from fewpoint.methods.competitors.frames import to_colours
 from fewpoint.methods.competitors.results import ASSUMED_BOUND, describe_probabilities
-from fewpoint.methods.competitors.settings import BoostingSettings, EelSettings, PropagationSettings
+from fewpoint.methods.competitors.settings import LINKS, BoostingSettings, EelSettings, PropagationSettings
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import (
     frame_of_region,
@@ -98,9 +98,10 @@ def colour_likelihood(means: np.ndarray, pixels: np.ndarray) -> np.ndarray:
 
 
 def build_affinity(superpixels: SuperpixelMap, directions: np.ndarray, settings: PropagationSettings) -> Affinity:
-    """(total, total) sparse weights of neighbours on the same and the next frames, rows summing to 1.
+    """(total, total) sparse weights of neighbours on the same and the next frames: D^-1/2 A D^-1/2, D the sums of A.
 
-    exp(-dtheta^2 / 2 s_a^2) exp(-d^2 / 2 s_d^2) of flow directions and centre distances, zero beyond s_d.
+    A = exp(-dtheta^2 / 2 s_a^2) exp(-d^2 / 2 s_d^2) of flow directions and centre distances, zero beyond s_d. Both
+    sides are divided as in the propagation of Zhou et al. (2004), so that what is given equals what is taken.
     """
     from scipy.sparse import coo_array, diags_array
     from scipy.spatial import cKDTree  # pyright: ignore[reportAttributeAccessIssue] - compiled, without a stub
@@ -110,18 +111,19 @@ def build_affinity(superpixels: SuperpixelMap, directions: np.ndarray, settings:
     trees = [cKDTree(centroids[first:last]) for first, last in pairwise(offsets)]
     rows, columns, weights = [], [], []
     for frame, tree in enumerate(trees):
-        for other in range(max(0, frame - 1), min(len(trees), frame + 2)):
+        for other in (frame + step for step in LINKS[settings.links] if 0 <= frame + step < len(trees)):
             near = tree.sparse_distance_matrix(trees[other], reach, output_type="ndarray")
             first, second = near["i"] + offsets[frame], near["j"] + offsets[other]
             turn = np.angle(np.exp(1j * (directions[first] - directions[second])))
             rows.append(first)
             columns.append(second)
             weights.append(np.exp(-0.5 * (turn / settings.angle) ** 2 - 0.5 * (near["v"] / reach) ** 2))
-    places = (np.concatenate(rows), np.concatenate(columns))
-    affinity = coo_array((np.concatenate(weights), places), shape=(superpixels.total,) * 2).tocsr()
+    nothing = [np.empty(0, np.int64)]  # of a lone frame, linked across
+    places = (np.concatenate(nothing + rows), np.concatenate(nothing + columns))
+    affinity = coo_array((np.concatenate(nothing + weights), places), shape=(superpixels.total,) * 2).tocsr()
     affinity.setdiag(0)
-    totals = np.asarray(affinity.sum(axis=1)).ravel()
-    return diags_array(1 / np.maximum(totals, 1e-12)) @ affinity
+    scales = diags_array(1 / np.sqrt(np.maximum(np.asarray(affinity.sum(axis=1)).ravel(), 1e-12)))
+    return scales @ affinity @ scales
 
 
 def propagate(guess: np.ndarray, affinity: Affinity, settings: PropagationSettings) -> np.ndarray:

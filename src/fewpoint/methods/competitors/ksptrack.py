@@ -4,17 +4,19 @@
 2. Bagged decision trees separate clicked superpixels from draws of the others.
 3. Local Fisher discriminant analysis learns in which directions likely superpixels resemble each other.
 4. The cheapest set of disjoint paths through time, forward and backward, that start near clicks.
-5. What was found counts as clicked, and everything from 2 on is repeated until nothing new is found.
+5. What was found counts as clicked, steps found in both directions of time become tracklets, which are visited whole,
+   and everything from 2 on is repeated until nothing new is found.
 
 What differs from the original: its paths were found by repeated shortest-path searches, here by the exact minimum-cost
 flow that has the same optimum; the number of repeats is limited; the scale of the learnt metric is fixed by the likely
-superpixels (see discriminant).
+superpixels (see discriminant). docs/fidelity.md has all of it.
 
 Threshold: superpixels that fewer than half the trees vote for are left out, as in the original; which of the others
 belong to the object is the optimum's choice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from fewpoint.methods.competitors.flow import estimate_flow, flow_histograms, in
 from fewpoint.methods.competitors.results import ASSUMED_BOUND, describe_choice
 from fewpoint.methods.competitors.settings import KspTrackSettings, LinkingSettings, MetricSettings
 from fewpoint.superpixels.regions import paint_regions, region_centroids, regions_at_points
-from fewpoint.superpixels.slic import segment_frames
+from fewpoint.superpixels.slic import segment_volume
 from fewpoint.tracking.costs import visit_costs
 from fewpoint.tracking.graph import SINK, SOURCE, FlowGraph
 from fewpoint.tracking.min_cost_flow import solve
@@ -47,7 +49,7 @@ class KspTrack:
 
     def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
         points.check_inside(len(sequence), sequence.size)
-        superpixels = segment_frames(sequence, self.settings.superpixels, self.listener)
+        superpixels = segment_volume(sequence, self.settings.superpixels)
         features = self._learn_features(sequence, superpixels, points, seed)
         links = find_links(sequence, superpixels, points, self.settings.linking)
         clicked = np.zeros(superpixels.total, bool)
@@ -72,11 +74,33 @@ class Links:
     """Where paths may start and step, whatever superpixels look like.
 
     entrances: (E, 2) int64 superpixel and the clicked one that it lies near. steps: (S, 2) int64 superpixels of frames
-    t and t + 1.
+    t and t + 1. tracklets: (A, 2) int64, those of the steps that a path which visits either end must take.
     """
 
     entrances: np.ndarray
     steps: np.ndarray
+    tracklets: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+    def reverse(self) -> "Links":
+        """The same, backward in time."""
+        return Links(self.entrances, self.steps[:, ::-1], self.tracklets[:, ::-1])
+
+    def keep(self, usable: np.ndarray) -> "Links":
+        """Links among the (total,) bool usable superpixels, without those that would enter or leave a tracklet within.
+
+        A tracklet that holds a superpixel which is not usable comes apart there.
+        """
+        tracklets = self.tracklets[usable[self.tracklets].all(axis=1)]
+        begun, gone_on = (np.isin(np.arange(len(usable)), column) for column in tracklets.T)
+        tail, head = self.steps.T
+        own = np.isin(tail * len(usable) + head, tracklets[:, 0] * len(usable) + tracklets[:, 1])
+        free = ~begun[tail] & ~gone_on[head]
+        entered = self.entrances[:, 0]
+        return Links(
+            self.entrances[usable[entered] & ~gone_on[entered]],
+            self.steps[usable[self.steps].all(axis=1) & (own | free)],
+            tracklets,
+        )
 
 
 def find_links(
@@ -114,10 +138,12 @@ def repeat(
     for _ in range(settings.linking.repeats):
         votes = bag_trees(features, positive, settings.bagging.trees, rng)
         metric = learn_metric(features, votes, settings.metric, rng)
-        found = clicked | link(votes, features @ metric, links, settings.linking.prune)
+        linked = link(votes, features @ metric, links, settings.linking.prune)
+        found = clicked | linked.selected
         if not (found & ~positive).any():
             break
         positive = positive | found
+        links = replace(links, tracklets=linked.agreed)
     return found, votes
 
 
@@ -155,14 +181,25 @@ def learn_metric(
     return fit_metric(features[chosen].astype(np.float64), np.isin(chosen, classes[0]), settings)
 
 
-def link(votes: np.ndarray, projected: np.ndarray, links: Links, prune: float) -> np.ndarray:
-    """(total,) bool superpixels on the cheapest disjoint paths, forward or backward in time."""
-    selected = np.zeros(len(votes), bool)
-    for steps in (links.steps, links.steps[:, ::-1]):
-        graph = build_graph(votes, projected, Links(links.entrances, steps), prune)
-        for path in decompose_flow(graph, solve(graph)):
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """selected: (total,) bool superpixels on any path. agreed: (A, 2) int64 steps, in the order of time, that were
+    taken forward and backward."""
+
+    selected: np.ndarray
+    agreed: np.ndarray
+
+
+def link(votes: np.ndarray, projected: np.ndarray, links: Links, prune: float) -> Linked:
+    """The cheapest disjoint paths, forward and backward in time."""
+    selected, taken = np.zeros(len(votes), bool), []
+    for each, order in ((links, 1), (links.reverse(), -1)):
+        graph = build_graph(votes, projected, each, prune)
+        paths = decompose_flow(graph, solve(graph))
+        for path in paths:
             selected[list(path)] = True
-    return selected
+        taken.append({step[::order] for path in paths for step in pairwise(path)})
+    return Linked(selected, np.array(sorted(taken[0] & taken[1]), np.int64).reshape(-1, 2))
 
 
 def build_graph(votes: np.ndarray, projected: np.ndarray, links: Links, prune: float) -> FlowGraph:
@@ -173,20 +210,20 @@ def build_graph(votes: np.ndarray, projected: np.ndarray, links: Links, prune: f
     kept = np.flatnonzero(votes >= prune)
     position = np.full(len(votes), -1)
     position[kept] = np.arange(len(kept))
-    entrances = links.entrances[position[links.entrances[:, 0]] >= 0]
-    steps = links.steps[(position[links.steps] >= 0).all(axis=1)]
+    links = links.keep(position >= 0)
     arrivals = 2 + 2 * np.arange(len(kept))
-    starts, tails, heads = (position[column] for column in (entrances[:, 0], steps[:, 0], steps[:, 1]))
+    starts, tails, heads = (position[each] for each in (links.entrances[:, 0], links.steps[:, 0], links.steps[:, 1]))
+    ends = np.setdiff1d(np.arange(len(kept)), position[links.tracklets[:, 0]])
     return FlowGraph(
-        tails=np.concatenate([arrivals, np.full(len(starts), SOURCE), arrivals + 1, arrivals[tails] + 1]),
-        heads=np.concatenate([arrivals + 1, arrivals[starts], np.full(len(kept), SINK), arrivals[heads]]),
-        capacities=np.ones(2 * len(kept) + len(starts) + len(tails), np.int64),
+        tails=np.concatenate([arrivals, np.full(len(starts), SOURCE), arrivals[ends] + 1, arrivals[tails] + 1]),
+        heads=np.concatenate([arrivals + 1, arrivals[starts], np.full(len(ends), SINK), arrivals[heads]]),
+        capacities=np.ones(len(kept) + len(starts) + len(ends) + len(tails), np.int64),
         costs=np.concatenate(
             [
                 visit_costs(votes[kept]),
-                visit_costs(likeness(projected, entrances)),
-                np.zeros(len(kept)),
-                visit_costs(likeness(projected, steps)),
+                visit_costs(likeness(projected, links.entrances)),
+                np.zeros(len(ends)),
+                visit_costs(likeness(projected, links.steps)),
             ]
         ),
         regions=kept,

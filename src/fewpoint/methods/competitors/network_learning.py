@@ -55,7 +55,7 @@ def segment_by_network(
         learning.run(listener, lambda _: None)
         (course,) = learning.courses
         probabilities = predict_maps(learning)
-        masks = choose_masks(superpixels, probabilities, points, assignment.tracking)
+        masks = choose_masks(superpixels, probabilities, points, assignment.bound, assignment.tracking)
         history = course.progress.history(len(sequence))
         place = (assignment.bound, sequence.names, sequence.source)
         return Result.single(masks, probabilities, course.priors(), history, *place)
@@ -91,11 +91,16 @@ def predict_maps(learning: Learning) -> ProbabilityMaps:
 
 
 def choose_masks(
-    superpixels: SuperpixelMap, probabilities: ProbabilityMaps, points: PointSet, settings: TrackingSettings
+    superpixels: SuperpixelMap,
+    probabilities: ProbabilityMaps,
+    points: PointSet,
+    bound: AreaBound,
+    settings: TrackingSettings,
 ) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above, and clicked ones."""
     means = region_means(superpixels, probabilities.values)
-    selected = track(means, superpixels, points, settings=settings).selected if settings.enabled else means >= 0.5
+    tracked = settings.enabled
+    selected = track(means, superpixels, points, bound, settings=settings).selected if tracked else means >= 0.5
     selected[regions_at_points(superpixels, points)] = True
     masks = masks_from_regions(superpixels, selected)
     masks[list(points.absent)] = False

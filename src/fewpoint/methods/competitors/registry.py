@@ -7,6 +7,7 @@ from typing import Any
 from fewpoint.core import Listener, Segmenter, ignore
 from fewpoint.methods.competitors import minisam
 from fewpoint.methods.competitors.settings import AlterEstPuSettings, DlPriorSettings, EelSettings, KspTrackSettings
+from fewpoint.witness import store
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Competitor:
     """A method to compare with.
 
     place: module of this package and class. summary: one line for people. settings: None for a method without any,
-    which uses no random numbers either. optional: needs a model that is fetched separately.
+    which uses no random numbers either. optional: needs a model that is fetched separately. model: its name, if it is
+    kept with other pretrained models.
     """
 
     name: str
@@ -22,6 +24,7 @@ class Competitor:
     summary: str
     settings: Any = None
     optional: bool = False
+    model: str = ""
 
 
 COMPETITORS: dict[str, Competitor] = {
@@ -33,6 +36,15 @@ COMPETITORS: dict[str, Competitor] = {
         Competitor("gaze2segment", "gaze2segment:Gaze2Segment", "attention, saliency, walker (Khosravan 2016)"),
         Competitor("sam-points", "sam_points:make_default", "MobileSAM's architecture, its own choice", optional=True),
         Competitor("sam-points-bound", "sam_points:make_bound", "its largest mask within the bound", optional=True),
+        Competitor("sam2-points", "sam2_points:make_default", "SAM 2, its own choice", None, True, "sam2-tiny"),
+        Competitor(
+            "sam2-points-bound",
+            "sam2_points:make_bound",
+            "SAM 2, its largest mask within the bound",
+            None,
+            True,
+            "sam2-tiny",
+        ),
         Competitor("eel", "eel:Eel", "boosted stumps, expected loss (Lejeune 2017)", EelSettings()),
         Competitor("ksptrack", "ksptrack:KspTrack", "bagged trees, shortest paths (Lejeune 2018)", KspTrackSettings()),
         Competitor("dl-prior", "dl_prior:DlPrior", "network, objectness prior (Bearman 2016)", DlPriorSettings()),
@@ -45,7 +57,10 @@ COMPETITORS: dict[str, Competitor] = {
 
 def find_problem(name: str) -> str:
     """Why a competitor cannot run here, empty if it can."""
-    return minisam.find_problem() if COMPETITORS[name].optional else ""
+    competitor = COMPETITORS[name]
+    if competitor.model:
+        return store.find_problem(competitor.model)
+    return minisam.find_problem() if competitor.optional else ""
 
 
 def build_competitor(name: str, settings: Any, device: str = "auto", listener: Listener = ignore) -> Segmenter:

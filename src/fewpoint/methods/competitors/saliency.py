@@ -16,7 +16,8 @@ SCALES = (0.0, 1.0, 2.0)  # pixels of smoothing
 def find_saliency(colours: np.ndarray) -> np.ndarray:
     """(h, w) float32 in [0, 1], the most salient pixel 1, of a frame's (h, w, C) colours.
 
-    A patch is salient if even its most similar patches differ from it or are far away:
+    A patch is salient if even its most similar patches differ from it; one that resembles it counts the more against
+    it the farther away it lies, since what is salient lies together and the background is everywhere:
       d(p, q) = |p - q| / (1 + 3 distance),  S(p) = 1 - exp(- mean of the 64 smallest d),
     patches of 5 x 5 pixels, averaged over three scales at no more than 40 pixels per side.
     """

@@ -28,11 +28,9 @@ from fewpoint.methods.competitors.minisam import (
 )
 from fewpoint.methods.competitors.results import ASSUMED_BOUND, describe_probabilities
 from fewpoint.superpixels.intensity import window_of
-
-SIDE = 1024
-LOW_SIDE = 256
-# Mean and deviation of the photographs' red, green and blue that the network was trained with.
-MEAN, DEVIATION = np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
+from fewpoint.witness.mobile_sam import enlarge, prepare_picture, prepare_prompt
+from fewpoint.witness.models import Prompt
+from fewpoint.witness.pictures import to_colours
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +64,7 @@ class SamPoints:
         window, maps = window_of(sequence), np.zeros(sequence.shape[:3], np.float32)
         for frame in np.unique(points.frames).tolist():
             shares = window.apply(sequence.frames[frame])
-            colours = shares if shares.shape[-1] == 3 else np.repeat(shares[..., :1], 3, axis=-1)
-            answer = model(colours, points.coordinates[points.frames == frame, 1:])
+            answer = model(to_colours(shares), points.coordinates[points.frames == frame, 1:])
             logits = self.pick(frame, answer, bound)
             maps[frame] = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
         return describe_probabilities(maps, sequence, points, bound)
@@ -110,47 +107,11 @@ def load_model() -> Model:
 
     def ask(colours: np.ndarray, clicks: np.ndarray) -> Answer:
         (embedding,) = encoder.run(None, {encoder.get_inputs()[0].name: prepare_picture(colours)})
-        prompt = prepare_prompt(clicks, colours.shape[:2])
-        chosen, candidates = decoder.run([CHOSEN, CANDIDATES], {"image_embeddings": embedding, **prompt})
+        prompt = prepare_prompt(Prompt(clicks=clicks), colours.shape[:2])
+        chosen, candidates = map(
+            np.asarray, decoder.run([CHOSEN, CANDIDATES], {"image_embeddings": embedding, **prompt})
+        )
         size = colours.shape[:2]
         return Answer(enlarge(chosen[0], size)[0], enlarge(candidates[0], size))
 
     return ask
-
-
-def prepare_picture(colours: np.ndarray) -> np.ndarray:
-    """(1, 3, 1024, 1024) float32: the longer side stretched to 1024, standardised, zero below and to the right."""
-    from skimage.transform import resize
-
-    height, width = (round(side * SIDE / max(colours.shape[:2])) for side in colours.shape[:2])
-    large = resize(colours, (height, width), order=1, anti_aliasing=False)
-    picture = np.zeros((1, 3, SIDE, SIDE), np.float32)
-    picture[0, :, :height, :width] = ((255 * large - MEAN) / DEVIATION).transpose(2, 0, 1)
-    return picture
-
-
-def prepare_prompt(clicks: np.ndarray, size: tuple[int, int]) -> dict[str, np.ndarray]:
-    """The decoder's inputs for positive clicks (P, 2) y, x, without an earlier mask.
-
-    A last point of label -1 stands for the box that is not given.
-    """
-    scale = SIDE / max(size)
-    places = np.concatenate([(clicks[:, ::-1] + 0.5) * scale, [[0.0, 0.0]]])
-    labels = np.concatenate([np.ones(len(clicks)), [-1.0]])
-    return {
-        "point_coords": places[np.newaxis].astype(np.float32),
-        "point_labels": labels[np.newaxis].astype(np.float32),
-        "mask_input": np.zeros((1, 1, LOW_SIDE, LOW_SIDE), np.float32),
-        "has_mask_input": np.zeros(1, np.float32),
-        "orig_im_size": np.array(size, np.float32),
-    }
-
-
-def enlarge(masks: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """(n, 256, 256) logits over the padded square to (n, H, W), bilinear, without the padding."""
-    from scipy.ndimage import map_coordinates
-
-    scale = LOW_SIDE / max(size)
-    rows, columns = ((np.arange(side) + 0.5) * scale - 0.5 for side in size)
-    places = np.meshgrid(rows, columns, indexing="ij")
-    return np.stack([map_coordinates(mask, places, order=1, mode="nearest") for mask in masks])

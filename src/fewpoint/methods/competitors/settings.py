@@ -35,6 +35,10 @@ class AutoencoderSettings:
         require("autoencoder", "rate", self.rate > 0, "above 0", self.rate)
 
 
+# Which frames superpixels are linked to, counted from their own.
+LINKS = {"within": (0,), "across": (-1, 1), "both": (-1, 0, 1)}
+
+
 @dataclass(frozen=True)
 class PropagationSettings:
     """How EEL spreads its first guess over neighbours.
@@ -42,18 +46,21 @@ class PropagationSettings:
     keep: weight alpha of the neighbours, that of the first guess being 1 - alpha. angle: deviation s_a of flow
     directions, in radians.
     reach: deviation s_d and limit of centre distances, as a share of the frame's longer side.
+    links: between superpixels "within" a frame, "across" to the frames before and after, or "both".
     """
 
     steps: int = 10
     keep: float = 0.95
     angle: float = 0.5
     reach: float = 0.07
+    links: str = "both"
 
     def __post_init__(self) -> None:
         require("propagation", "steps", self.steps >= 0, "0 or more", self.steps)
         require("propagation", "keep", 0 <= self.keep < 1, "0 or more and below 1", self.keep)
         for name in ("angle", "reach"):
             require("propagation", name, getattr(self, name) > 0, "above 0", getattr(self, name))
+        require("propagation", "links", self.links in LINKS, " or ".join(LINKS), self.links)
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class EelSettings:
 class BaggingSettings:
     """KSPTrack's bag of decision trees."""
 
-    trees: int = 50
+    trees: int = 500
 
     def __post_init__(self) -> None:
         require("bagging", "trees", self.trees >= 1, "1 or more", self.trees)
@@ -132,7 +139,7 @@ class LinkingSettings:
 class KspTrackSettings:
     """Everything that decides the masks of KSPTrack, apart from the inputs and the seed."""
 
-    superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
+    superpixels: SuperpixelSettings = SuperpixelSettings(count=520)
     autoencoder: AutoencoderSettings = field(default_factory=AutoencoderSettings)
     bagging: BaggingSettings = field(default_factory=BaggingSettings)
     metric: MetricSettings = field(default_factory=MetricSettings)
@@ -185,7 +192,7 @@ class AlterEstPuSettings:
     augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
     phases: PhaseSettings = field(default_factory=PhaseSettings)
     risk: RiskSettings = field(default_factory=RiskSettings)
-    tracking: TrackingSettings = field(default_factory=TrackingSettings)
+    tracking: TrackingSettings = TrackingSettings(enabled=False)  # as in the paper's comparison
     alternation: AlternationSettings = field(default_factory=AlternationSettings)
 
 

@@ -1,5 +1,7 @@
 /** How is the server asked, and what is said when it refuses? */
 
+import { me } from "./who.js";
+
 /** @typedef {import("./types.js").Action} Action */
 /** @typedef {import("./types.js").ProjectMessage} Project */
 /** @typedef {import("./types.js").RunMessage} Run */
@@ -68,22 +70,54 @@ export const openInput = (what) => post("/api/projects", what);
 /** @param {string} id @returns {Promise<Project>} */
 export const readProject = (id) => read(at(id));
 /** @param {string} id @param {Action} action @returns {Promise<import("./types.js").ActionResult>} */
-export const sendAction = (id, action) => post(`${at(id)}/actions`, { action });
-/** @param {string} id @param {boolean} refine @returns {Promise<Run>} */
-export const startRun = (id, refine) => post(`${at(id)}/runs`, { refine });
+export const sendAction = (id, action) => post(`${at(id)}/actions`, { action, by: me() });
+/**
+ * @param {string} id
+ * @param {{refine: boolean, warm_start?: boolean, time_limit_min?: number | null, added?: string[]}} what
+ * @returns {Promise<Run>}
+ */
+export const startRun = (id, what) => post(`${at(id)}/runs`, what);
 /** @param {string} id @param {number} run @returns {Promise<Run>} */
 export const resumeRun = (id, run) => post(`${atRun(id, run)}/resume`);
 /** @param {string} id @param {number} run @returns {Promise<Run>} */
 export const cancelRun = (id, run) => post(`${atRun(id, run)}/cancel`);
 /** @param {string} id @param {number} run @returns {Promise<import("./types.js").UncertaintyMessage>} */
 export const readUncertainty = (id, run) => read(`${atRun(id, run)}/uncertainty`);
+/** @returns {Promise<import("./types.js").WorkEntry[]>} */
+export const listWork = () => read("/api/work");
+/** @returns {Promise<import("./types.js").QueueEntry[]>} */
+export const listQueue = () => read("/api/queue");
+/** @param {string} path @returns {Promise<import("./types.js").SeriesEntry[]>} */
+export const listSeries = (path) => read(`/api/series?path=${encodeURIComponent(path)}`);
+/** @param {string} format @returns {Promise<import("./types.js").ExportMessage[]>} */
+export const exportAll = (format) => post("/api/work/exports", { format });
+/** @param {string} id @param {"" | "accepted" | "rejected"} verdict @returns {Promise<Project>} */
+export const sendReview = (id, verdict) => post(`${at(id)}/review`, { verdict, by: me() });
+/** @param {string} id @returns {Promise<import("./types.js").StorageMessage>} */
+export const readStorage = (id) => read(`${at(id)}/storage`);
+/** @param {string} id @param {number} run @returns {Promise<Project>} */
+export const deleteRun = (id, run) => post(`${atRun(id, run)}/delete`);
+/** @param {string} id @param {string} name @returns {Promise<import("./types.js").StorageMessage>} */
+export const deleteExport = (id, name) => post(`${at(id)}/exports/${encodeURIComponent(name)}/delete`);
+/** @param {string} id */
+export const deleteUpload = (id) => post(`${at(id)}/upload/delete`);
+/** Show the masks of a run from now on. @param {string} id @param {number} run @returns {Promise<Project>} */
+export const chooseRun = (id, run) => post(`${atRun(id, run)}/choose`);
 /**
  * @param {string} id
  * @param {number} run
- * @param {string} format
+ * @param {{other: number, number: number}} what  number: of the object
+ * @returns {Promise<import("./types.js").AgreementMessage>}
+ */
+export const readAgreement = (id, run, { other, number }) =>
+  read(`${atRun(id, run)}/agreement?other=${other}&number=${number}`);
+/**
+ * @param {string} id
+ * @param {number} run
+ * @param {{format: string, probabilities: boolean}} what
  * @returns {Promise<import("./types.js").ExportMessage>}
  */
-export const exportRun = (id, run, format) => post(`${atRun(id, run)}/exports`, { format });
+export const exportRun = (id, run, what) => post(`${atRun(id, run)}/exports`, what);
 
 /** @param {string} id @param {boolean} on @returns {Promise<import("./types.js").LiveMessage>} */
 export const turnLive = (id, on) => post(`${at(id)}/live`, { on });
@@ -99,14 +133,49 @@ export const trySize = (id, what) => post(`${at(id)}/live/size`, what);
 /**
  * The mask of a run, or if none is named, as it is now.
  * @param {string} id
- * @param {{run: number | null, object: string, frame: number, preview: boolean}} which
+ * @param {{run: number | null, number: number, axis: number, index: number, preview: boolean}} which  number: of the object
  * @returns {Promise<import("./types.js").MaskMessage>}
  */
-export const readMask = (id, { run, object, frame, preview }) =>
+export const readMask = (id, { run, number, axis, index, preview }) =>
   read(
-    `${run === null ? at(id) : atRun(id, run)}/${preview ? "preview" : "masks"}/${frame}` +
-      `?object=${encodeURIComponent(object)}`,
+    `${run === null ? at(id) : atRun(id, run)}/${preview ? "preview" : "masks"}/${index}` +
+      `?number=${number}${alongAxis(axis)}`,
   );
+
+/** @param {number} axis */
+const alongAxis = (axis) => (axis === 0 ? "" : `&axis=${axis}`);
+
+/**
+ * Give a plane of an object's masks the mask painted on it.
+ * @param {string} id
+ * @param {{object: string, axis: number, index: number, runs: import("./types.js").PixelRuns}} stroke
+ * @returns {Promise<import("./types.js").ActionResult>}
+ */
+export const sendStroke = (id, stroke) => post(`${at(id)}/strokes`, { ...stroke, by: me() });
+
+/**
+ * Change the masks of an object by name.
+ * @param {string} id
+ * @param {{object: string, edit: string, frame: number, everywhere?: boolean, value?: number, places?: number[][], erase?: boolean}} what
+ * @returns {Promise<import("./types.js").ActionResult>}
+ */
+export const sendEdit = (id, what) => post(`${at(id)}/edits`, { ...what, by: me() });
+/**
+ * Take over points or masks of a file.
+ * @param {string} id
+ * @param {{object: string, path: string | null}} what
+ * @returns {Promise<import("./types.js").ActionResult>}
+ */
+export const sendImport = (id, what) => post(`${at(id)}/imports`, { ...what, by: me() });
+
+/** @param {string} id @param {import("./crosshair.js").Place} place @returns {Promise<import("./types.js").ValueMessage>} */
+export const readValue = (id, { frame, y, x }) => read(`${at(id)}/value?frame=${frame}&y=${y}&x=${x}`);
+/** @param {string} id @param {number} number  of the object @returns {Promise<import("./types.js").MeasureMessage>} */
+export const readMeasures = (id, number) => read(`${at(id)}/measures?number=${number}`);
+/** @param {string} id @param {number} number  of the object @returns {Promise<ArrayBuffer>} */
+export const readSurface = async (id, number) => (await ask(`${at(id)}/surface?number=${number}`)).arrayBuffer();
+/** @param {string} id @param {import("./types.js").LookMessage} look */
+export const keepLook = (id, look) => post(`${at(id)}/look`, look);
 
 /**
  * @param {Project} project
@@ -124,9 +193,9 @@ export function frameAddress(project, index, window, axis = 0) {
   return `${at(project.id)}/frames/${index}?${query}`;
 }
 
-/** @param {string} id @param {number} run @param {number} frame @param {string} object */
-export const probabilityAddress = (id, run, frame, object) =>
-  `${atRun(id, run)}/probabilities/${frame}?object=${encodeURIComponent(object)}`;
+/** @param {string} id @param {number} run @param {{axis: number, index: number, number: number}} which  number: of the object */
+export const probabilityAddress = (id, run, { axis, index, number }) =>
+  `${atRun(id, run)}/probabilities/${index}?number=${number}${alongAxis(axis)}`;
 /** @param {string} id @param {string} name */
 export const exportAddress = (id, name) => `${at(id)}/exports/${encodeURIComponent(name)}`;
 /** @param {string} id */

@@ -3,7 +3,7 @@
 import { percent } from "./curve.js";
 import { find } from "./dom.js";
 import { act } from "./session.js";
-import { currentObject, get, watch } from "./store.js";
+import { currentObject, get, shownRun, watch } from "./store.js";
 
 export function setUpBound() {
   const field = find("fraction", HTMLInputElement);
@@ -17,10 +17,10 @@ export function setUpBound() {
   });
   watch(["project", "object", "frame"], ({ project, frame }) => {
     const { box = null, boxes = [] } = currentObject() ?? {};
-    const fraction = project?.bound.fraction ?? null;
+    const fraction = project?.fraction ?? null;
     clear.hidden = !boxes.some((other) => other.frame === frame);
     clearAll.hidden = boxes.length < 2;
-    find("bound-share", HTMLElement).textContent = percent(box?.share ?? fraction ?? undefined);
+    find("bound-share", HTMLElement).textContent = percent(usedBound() ?? undefined);
     find("bound-words", HTMLElement).textContent = inWords();
     find("fraction-label", HTMLElement).hidden = box !== null;
     field.disabled = project === null;
@@ -29,13 +29,19 @@ export function setUpBound() {
   });
 }
 
+/** The share of a frame that the object in view covers at most: as said, else as the run shown took it. */
+export function usedBound() {
+  return currentObject()?.bound ?? shownRun()?.figures[get().object]?.bound ?? null;
+}
+
 function inWords() {
-  const { project } = get();
+  const { project, object } = get();
   const { box = null, boxes = [] } = currentObject() ?? {};
   if (box !== null) {
     const others = boxes.length === 1 ? "" : `, the largest of ${boxes.length}`;
-    return `of the frame at most: box on frame ${box.frame + 1}${others}.`;
+    return `of a frame at most: box on frame ${box.frame}${others}.`;
   }
-  if (project?.bound.fraction != null) return "of the frame at most, as you say.";
-  return "Largest size: estimated from the points.";
+  if (project?.fraction != null) return "of a frame at most, as you say.";
+  const origin = shownRun()?.figures[object]?.bound_origin ?? "";
+  return origin === "" ? "estimated from the points." : `of a frame at most, ${origin.replace(/ (as|to be) [\d.]+% of a frame/, "")}.`;
 }

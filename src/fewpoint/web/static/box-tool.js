@@ -15,6 +15,7 @@ export const boxTool = {
   cursor: "crosshair",
   byKeys: true,
   press(pointer, stage) {
+    if (stage.axis !== 0) return tell("A box lies on a frame: draw it in the plane that the frames are in.");
     drawn = { from: pointer.pixel, to: pointer.pixel };
     stage.draw();
   },
@@ -36,7 +37,7 @@ export const boxTool = {
     drawn = null;
   },
   draw(context, stage) {
-    if (drawn === null) return;
+    if (drawn === null || stage.axis !== 0) return;
     strokeBox(context, stage.view, spanned(drawn.from, drawn.to), currentObject()?.colour ?? "#ffffff");
   },
 };
@@ -59,7 +60,7 @@ function spanned(one, other) {
 async function setBox(box) {
   const { frame, object } = get();
   if (currentObject() === null) return tell("Add an object first, then draw a box round it.");
-  if (await act({ kind: "set_box", object, frame, ...box })) announce(`Box of ${object} set on frame ${frame + 1}.`);
+  if (await act({ kind: "set_box", object, frame, ...box })) announce(`Box of ${object} set on frame ${frame}.`);
 }
 
 /**

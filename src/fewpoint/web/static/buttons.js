@@ -29,7 +29,7 @@ export function setUpButtons(commands) {
     "uncertainty",
     "sizeOfFrame",
   ]);
-  watch([...names, "showMask", "showContour", "showHeat", "showPlanes"], () => {
+  watch([...names, "showMask", "showContour", "showHeat", "showPlanes", "showCross"], () => {
     for (const [element, command] of wired) refresh(element, command);
   });
 }

@@ -1,6 +1,6 @@
 /** Which images are to be opened: on the server, from this computer, or a project from before? */
 
-import { listFiles, listProjects, openInput, readProject, uploadFiles } from "./api.js";
+import { listFiles, listProjects, listSeries, openInput, readProject, uploadFiles } from "./api.js";
 import { find, make } from "./dom.js";
 import { attempt, tell } from "./notices.js";
 import { enter } from "./session.js";
@@ -62,19 +62,38 @@ function showPath(path) {
   find("path", HTMLElement).replaceChildren(...line.slice(1));
 }
 
+/** The series of a folder of DICOM images; one alone is opened. @param {string} path */
+export async function openSeries(path) {
+  const dialog = find("chooser", HTMLDialogElement);
+  if (!dialog.open) dialog.showModal();
+  await whileBusy("Looking at the series…", async () => {
+    const series = await attempt(() => listSeries(path));
+    if (series === null) return;
+    if (series.length === 1) return openPath({ input: path });
+    const rows = series.map((each) => {
+      const detail = [each.patient, each.study, each.modality, `${each.images} images`].filter((part) => part !== "").join(" · ");
+      return fileButton("input", each.description, detail, () => openPath({ input: each.path }));
+    });
+    rows.unshift(fileButton("folder", "..", "one folder up", () => showFolder(folder)));
+    find("files", HTMLElement).replaceChildren(...rows);
+  });
+}
+
 /** @param {FileEntry} entry */
 function fileRow(entry) {
   const open = {
     folder: () => showFolder(entry.path),
     input: () => openPath({ input: entry.path }),
+    series: () => openSeries(entry.path),
     project: () => openPath({ project: entry.path }),
   }[entry.kind];
   const detail = {
     folder: "folder",
     input: entry.size_bytes > 0 ? bytes(entry.size_bytes) : "images",
+    series: "DICOM",
     project: "project",
   }[entry.kind];
-  return fileButton(entry.kind, entry.name, detail, open);
+  return fileButton(entry.kind === "series" ? "input" : entry.kind, entry.name, detail, open);
 }
 
 /** @param {string} kind @param {string} name @param {string} detail @param {() => void} open */

@@ -1,13 +1,20 @@
 /** What can a person make the page do, and by which key? Buttons, keys and the help all come from this list. */
 
 import { acceptFrame } from "./brush-tool.js";
+import { goAlong, stepAlong } from "./crosshair.js";
+import { openHistory, undoRefinement } from "./history-panel.js";
 import { toggleLive } from "./live-panel.js";
 import { tell } from "./notices.js";
+import { planeOf } from "./anatomy.js";
+import { turnPlanes } from "./planes.js";
 import { act } from "./session.js";
 import { changeSize, resetSize, shownSize } from "./size-panel.js";
 import { activeRun, currentObject, get, openProject, set, shownRun } from "./store.js";
+import { openSurface } from "./surface-view.js";
 import { changeWindow, resetWindow } from "./view-tools.js";
 import { pan } from "./view.js";
+import { isAmong } from "./who.js";
+import { goToStudy, judge, openWorklist } from "./worklist.js";
 
 /**
  * @typedef {object} Command
@@ -44,7 +51,7 @@ const choose = (tool, label, key) => ({
 });
 
 /**
- * @param {"showMask" | "showContour" | "showHeat" | "showPlanes" | "stepping"} name
+ * @param {"showMask" | "showContour" | "showHeat" | "showPlanes" | "showCross" | "stepping"} name
  * @param {string} label
  * @param {string} group
  * @param {string} key
@@ -105,14 +112,21 @@ export function makeCommands({ stage, startRun, dialogs }) {
   const simple = (label, keys, run, group = "Look") => ({ label, group, keys, run, can: isOpen });
   /** @param {number} right @param {number} down */
   const shift = (right, down) => () => stage.look(pan(stage.view, right * PAN_STEP, down * PAN_STEP));
+  /** Go through the planes of the large view, which are the frames unless another one was chosen. */
+  const along = (/** @type {number} */ steps) => () => stepAlong(get().mainAxis, steps);
+  const isVolume = () => get().project?.kind === "volume";
+  const last = () => planeOf(openProject(), get().mainAxis).count - 1;
   return {
-    next: simple("Next frame", ["→", "."], () => goTo(get().frame + 1)),
-    previous: simple("Previous frame", ["←", ","], () => goTo(get().frame - 1)),
-    jump: simple(`${JUMP} frames forward`, ["Shift+→", "Page Down"], () => goTo(get().frame + JUMP)),
-    jumpBack: simple(`${JUMP} frames back`, ["Shift+←", "Page Up"], () => goTo(get().frame - JUMP)),
-    first: simple("First frame", ["Home"], () => goTo(0)),
-    last: simple("Last frame", ["End"], () => goTo(openProject().frames - 1)),
-    play: { ...simple("Play or pause", ["Space"], () => set({ playing: !get().playing })), on: () => get().playing },
+    next: simple("Next frame", ["→", "."], along(1)),
+    previous: simple("Previous frame", ["←", ","], along(-1)),
+    jump: simple(`${JUMP} frames forward`, ["Shift+→", "Page Down"], along(JUMP)),
+    jumpBack: simple(`${JUMP} frames back`, ["Shift+←", "Page Up"], along(-JUMP)),
+    first: simple("First frame", ["Home"], () => goAlong(get().mainAxis, 0)),
+    last: simple("Last frame", ["End"], () => goAlong(get().mainAxis, last())),
+    play: {
+      ...simple("Play or pause", ["Space"], () => set({ playing: !get().playing, mainAxis: 0 })),
+      on: () => get().playing,
+    },
     nextMarked: simple("Next frame with a mark", ["K"], () => goToMarked(1)),
     previousMarked: simple("Previous frame with a mark", ["J"], () => goToMarked(-1)),
     zoomIn: simple("Zoom in", ["+", "="], () => stage.zoom(ZOOM_STEP)),
@@ -129,14 +143,21 @@ export function makeCommands({ stage, startRun, dialogs }) {
     resetWindow: simple("Reset brightness and contrast", ["Shift+W"], resetWindow),
     planes: {
       ...toggle("showPlanes", "The other two planes of a volume", "Look", "V"),
-      can: () => get().project?.kind === "volume",
+      can: isVolume,
     },
+    turnPlanes: { ...simple("Another plane in the large view", ["Y"], turnPlanes), can: isVolume },
+    crossLines: { ...toggle("showCross", "Lines of the crosshair", "Look", "Shift+X"), can: isVolume },
+    surface: { ...simple("Surface of the object", ["G"], openSurface), can: () => isVolume() && currentObject() !== null },
 
     point: choose("point", "Points on the object", "P"),
     negative: choose("negative", "Points where the object is not", "X"),
     box: choose("box", "Box round it on this frame", "B"),
     brush: choose("brush", "Brush", "D"),
     eraser: choose("eraser", "Eraser", "E"),
+    lasso: choose("lasso", "Lasso: round what belongs to the mask", "I"),
+    scribble: choose("scribble", "Scribble: points along a line", "Shift+P"),
+    cross: { ...choose("cross", "Move the crosshair", "Q"), can: isVolume },
+    ruler: choose("ruler", "Measure a distance", "T"),
     window: choose("window", "Brightness and contrast by drag", "W"),
     pan: choose("pan", "Move the image by drag", "H"),
     smallerBrush: simple(
@@ -175,11 +196,11 @@ export function makeCommands({ stage, startRun, dialogs }) {
     stepping: toggle("stepping", "Step on: a click goes on to the next frame", "Mark", "S"),
     undo: {
       ...simple("Undo", ["Ctrl+Z"], () => act({ kind: "undo" }), "Mark"),
-      can: () => get().project?.can_undo ?? false,
+      can: () => isAmong(get().project?.can_undo ?? []),
     },
     redo: {
       ...simple("Redo", ["Ctrl+Shift+Z", "Ctrl+Y"], () => act({ kind: "redo" }), "Mark"),
-      can: () => get().project?.can_redo ?? false,
+      can: () => isAmong(get().project?.can_redo ?? []),
     },
 
     live: {
@@ -194,6 +215,11 @@ export function makeCommands({ stage, startRun, dialogs }) {
       ...simple("Refine: continue from the last run", ["F"], () => startRun(true), "Run and check"),
       can: () => shownRun() !== null && activeRun() === null,
     },
+    history: { ...simple("History of results", ["Shift+H"], openHistory, "Run and check") },
+    undoRefinement: {
+      ...simple("Back to the masks before the last refinement", ["Shift+Z"], undoRefinement, "Run and check"),
+      can: () => (shownRun()?.refined_from ?? null) !== null && activeRun() === null,
+    },
     nextDoubtful: {
       ...simple("Next frame worth a look", ["N"], goToNextDoubtful, "Run and check"),
       can: () => get().uncertainty !== null,
@@ -206,6 +232,17 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => currentObject()?.brushed.includes(get().frame) ?? false,
     },
 
+    acceptStudy: {
+      ...simple("Accept the masks of this study", ["Shift+Y"], () => judge("accepted"), "Run and check"),
+      on: () => get().project?.review.verdict === "accepted" && get().project?.review.current === true,
+    },
+    rejectStudy: {
+      ...simple("Reject the masks of this study", ["Shift+N"], () => judge("rejected"), "Run and check"),
+      on: () => get().project?.review.verdict === "rejected" && get().project?.review.current === true,
+    },
+    worklist: { label: "Worklist", group: "Files and help", keys: ["Ctrl+L"], run: openWorklist },
+    nextStudy: simple("Next study", ["Shift+K"], () => goToStudy(1), "Files and help"),
+    previousStudy: simple("Previous study", ["Shift+J"], () => goToStudy(-1), "Files and help"),
     open: { label: "Open", group: "Files and help", keys: ["Ctrl+O"], run: dialogs.openFiles },
     export: { ...simple("Export", ["Ctrl+S"], dialogs.openExport, "Files and help") },
     help: { label: "This help", group: "Files and help", keys: ["?"], run: dialogs.openHelp },

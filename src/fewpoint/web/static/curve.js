@@ -1,5 +1,6 @@
 /** How large is the object taken to be on each frame? A curve that grows while a run learns. */
 
+import { usedBound } from "./bound-panel.js";
 import { find, makeSvg } from "./dom.js";
 import { goTo } from "./commands.js";
 import { activeRun, get, shownRun, watch } from "./store.js";
@@ -15,7 +16,7 @@ export function setUpCurve() {
   watch(["project", "frame", "object"], ({ project, frame, object }) => {
     const priors = (activeRun() ?? shownRun())?.priors?.[object] ?? null;
     figure.hidden = project === null || priors === null;
-    if (project !== null && priors !== null) figure.replaceChildren(draw(priors, frame, project.bound.fraction));
+    if (project !== null && priors !== null) figure.replaceChildren(draw(priors, frame, usedBound()));
   });
   figure.addEventListener("pointerdown", (event) => {
     const { project } = get();
@@ -34,7 +35,7 @@ function draw(priors, frame, bound) {
     .map((share, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(share).toFixed(1)}`)
     .join("");
   const area = `${line}L${x(priors.length - 1).toFixed(1)} ${BOTTOM}L${LEFT} ${BOTTOM}Z`;
-  const label = `Estimated share of the object: ${percent(priors[frame])} of frame ${frame + 1}`;
+  const label = `Estimated share of the object: ${percent(priors[frame])} of frame ${frame}`;
   const picture = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
   for (const share of [0, highest / 1.08]) {
     picture.append(makeSvg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: y(share), y2: y(share) }));
@@ -45,7 +46,7 @@ function draw(priors, frame, bound) {
     picture.append(makeSvg("line", { class: "bound", x1: LEFT, x2: WIDTH, y1: y(bound), y2: y(bound) }));
   picture.append(makeSvg("line", { class: "now", x1: x(frame), x2: x(frame), y1: TOP - 4, y2: BOTTOM }));
   picture.append(makeSvg("circle", { class: "dot", cx: x(frame), cy: y(priors[frame] ?? 0), r: 3.5 }));
-  picture.append(text("frame 1", LEFT, HEIGHT - 4, "start"), text(String(priors.length), WIDTH - 4, HEIGHT - 4, "end"));
+  picture.append(text("frame 0", LEFT, HEIGHT - 4, "start"), text(String(priors.length - 1), WIDTH - 4, HEIGHT - 4, "end"));
   return picture;
 }
 

@@ -1,9 +1,10 @@
 /** In which format do the masks leave, and where are they then? */
 
-import { exportAddress, exportRun, listFormats, projectFileAddress } from "./api.js";
+import { exportAddress, exportRun, listFormats, projectFileAddress, readProject } from "./api.js";
 import { find, make } from "./dom.js";
 import { attempt } from "./notices.js";
 import { duration } from "./run-panel.js";
+import { knowProject } from "./session.js";
 import { activeRun, get, openProject, shownRun, watch } from "./store.js";
 
 /** @typedef {import("./types.js").FormatEntry} Format */
@@ -36,7 +37,7 @@ function isBehind() {
 /** In live mode: that what was said last is still being learnt, and how long that will take. */
 function showBehind() {
   const run = activeRun();
-  find("export-behind", HTMLElement).hidden = !isBehind() || shownRun() === null;
+  find("export-behind", HTMLElement).hidden = !isBehind() || shownRun() === null || chosen !== null;
   const left = run?.seconds_left ?? null;
   const time = left === null ? "" : `, ${duration(left)}`;
   find("export-behind-words", HTMLElement).textContent =
@@ -45,29 +46,44 @@ function showBehind() {
       : `Learning from your last words is under way${time}.`;
 }
 
-/** Waits until nothing is being learnt any more. @returns {Promise<void>} */
-function caughtUp() {
-  return new Promise((done) => {
-    const look = () => (isBehind() ? window.setTimeout(look, LOOK_MS) : done());
-    look();
-  });
+/** Waits until nothing is being learnt any more, and the page knows which masks are shown then. @param {string} id */
+async function caughtUp(id) {
+  if (!isBehind()) return;
+  while (isBehind()) await new Promise((resume) => window.setTimeout(resume, LOOK_MS));
+  // That a run has ended is told before the news that its masks are shown.
+  const project = await attempt(() => readProject(id));
+  if (project !== null) knowProject(project);
 }
 
-export async function openExport() {
-  const run = shownRun();
-  find("export-none", HTMLElement).hidden = run !== null;
-  find("export-form", HTMLElement).hidden = run === null;
+/** The run to export, if another one than that shown. @type {import("./types.js").RunMessage | null} */
+let chosen = null;
+
+/** @param {import("./types.js").RunMessage} [run]  that shown unless another one is given */
+export async function openExport(run = shownRun() ?? undefined) {
+  chosen = run === undefined || run.id === shownRun()?.id ? null : run;
+  find("export-title", HTMLElement).textContent = chosen === null ? "Export" : `Export run ${chosen.id}`;
+  find("export-none", HTMLElement).hidden = run !== undefined;
+  find("export-form", HTMLElement).hidden = run === undefined;
   find("export-wait", HTMLInputElement).checked = true;
   showBehind();
   find("exported", HTMLElement).replaceChildren();
   find("project-file", HTMLAnchorElement).href = projectFileAddress(openProject().id);
   find("export", HTMLDialogElement).showModal();
-  const formats = run === null ? null : await attempt(listFormats);
+  const formats = run === undefined ? null : await attempt(listFormats);
   if (formats === null) return;
   const own = OWN.find(([ending]) => ending.test(openProject().input))?.[1];
   const usable = formats.filter((format) => format.available);
   const first = usable.find((format) => format.name === own) ?? usable[0];
   find("formats", HTMLElement).replaceChildren(...formats.map((format) => choice(format, format === first)));
+  if (first !== undefined) offerProbabilities(first);
+}
+
+/** Probabilities can be had in a format that holds them. @param {Format} format */
+function offerProbabilities({ label, probabilities }) {
+  const box = find("export-probabilities", HTMLInputElement);
+  box.disabled = !probabilities;
+  box.checked &&= probabilities;
+  box.title = probabilities ? "" : `${label} holds masks alone`;
 }
 
 /** @param {Format} format @param {boolean} chosen */
@@ -78,6 +94,7 @@ function choice(format, chosen) {
     value: format.name,
     disabled: !format.available,
     checked: chosen,
+    onchange: () => offerProbabilities(format),
   });
   const words = make(
     "span",
@@ -89,14 +106,15 @@ function choice(format, chosen) {
 }
 
 async function write() {
-  const chosen = new FormData(find("export-form", HTMLFormElement)).get("format");
-  if (shownRun() === null || typeof chosen !== "string") return;
+  const format = new FormData(find("export-form", HTMLFormElement)).get("format");
+  if ((chosen ?? shownRun()) === null || typeof format !== "string") return;
   const { id } = openProject();
+  const probabilities = find("export-probabilities", HTMLInputElement).checked;
   const button = find("export-button", HTMLButtonElement);
   button.disabled = true;
-  if (find("export-wait", HTMLInputElement).checked) await caughtUp();
-  const run = openProject().id === id ? shownRun() : null;
-  const exported = run === null ? null : await attempt(() => exportRun(id, run.id, chosen));
+  if (find("export-wait", HTMLInputElement).checked && chosen === null) await caughtUp(id);
+  const run = openProject().id === id ? (chosen ?? shownRun()) : null;
+  const exported = run === null ? null : await attempt(() => exportRun(id, run.id, { format, probabilities }));
   button.disabled = false;
   if (exported === null) return;
   const count = exported.files.length === 1 ? exported.files[0] : `${exported.files.length} files`;

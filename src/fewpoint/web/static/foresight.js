@@ -26,13 +26,16 @@ export function foresee(project, action, index) {
       );
     }
     case "move_point": {
-      const { y, x } = action;
-      return changedAll(project, (point) => (point.id === action.point ? [{ ...point, y, x }] : [point]));
+      const { y, x, frame } = action;
+      return changedAll(project, (point) =>
+        point.id === action.point ? [{ ...point, y, x, frame: frame ?? point.frame }] : [point],
+      );
     }
     case "remove_point":
       return changedAll(project, (point) => (point.id === action.point ? [] : [point]));
     case "mark_absent": {
-      const { frame, absent } = action;
+      const { frame, absent, last } = action;
+      if (last != null) return project;
       const others = (/** @type {Thing} */ object) => object.absent.filter((other) => other !== frame);
       return changed(project, action.object, (object) => ({
         ...object,

@@ -1,31 +1,40 @@
-/** Which frames are fetched round the one that is shown? */
+/** Which pictures are fetched round the one that is shown? */
 
 import { frameAddress } from "./api.js";
 import { Pictures } from "./pictures.js";
 import { get } from "./store.js";
 
+/** @typedef {import("./anatomy.js").Plane} Plane */
+
 const AHEAD = 40;
 const BEHIND = 12;
+/** How many planes on each side are fetched of those that are shown small. */
+const BESIDE = 3;
 
-let lastFrame = 0;
-let direction = 1;
-
-/** The address of a frame as it is shown now. @param {number} frame */
-export function addressOf(frame) {
+/** The address of a frame, or of another plane, as it is shown now. @param {number} index @param {number} [axis] */
+export function addressOf(index, axis = 0) {
   const { project, window } = get();
-  return project === null ? "" : frameAddress(project, frame, window);
+  return project === null ? "" : frameAddress(project, index, window, axis);
 }
 
-/** Ask for the shown frame, then for those that come next the way a person is going. @param {Pictures} pictures */
-export function fetchAround(pictures) {
-  const { project, frame } = get();
-  if (project === null) return;
-  if (frame !== lastFrame) direction = frame > lastFrame ? 1 : -1;
-  lastFrame = frame;
-  const order = nextFrames(frame, direction, project.frames);
-  const room = Math.min(AHEAD + BEHIND, Pictures.room(project.width, project.height) - 1);
-  const addresses = order.map(addressOf);
-  pictures.want(addresses.slice(0, room), addresses.slice(room));
+/** Asks for the shown plane, then for those that come next the way a person is going. */
+export class Fetching {
+  /** @param {Pictures} pictures */
+  constructor(pictures) {
+    this.pictures = pictures;
+    this.last = 0;
+    this.direction = 1;
+  }
+
+  /** @param {Plane} plane @param {number} index @param {boolean} isLarge */
+  around(plane, index, isLarge) {
+    if (index !== this.last) this.direction = index > this.last ? 1 : -1;
+    this.last = index;
+    const order = nextFrames(index, this.direction, plane.count);
+    const addresses = (isLarge ? order : order.slice(0, 2 * BESIDE + 1)).map((other) => addressOf(other, plane.axis));
+    const room = Math.min(AHEAD + BEHIND, Pictures.room(plane.width, plane.height) - 1);
+    this.pictures.want(addresses.slice(0, room), addresses.slice(room));
+  }
 }
 
 /**

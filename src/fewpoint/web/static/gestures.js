@@ -1,9 +1,10 @@
 /** What do mouse, pen and fingers on the image do, and keys in their stead? */
 
 import { tell } from "./notices.js";
+import { moveTo, stepAlong } from "./crosshair.js";
 import { get, set } from "./store.js";
 import { TOOLS } from "./tools.js";
-import { nearestPixel } from "./view.js";
+import { nearestPixel, stepInImage } from "./view.js";
 
 /** @typedef {import("./stage.js").Stage} Stage */
 /** @typedef {import("./store.js").ToolName} ToolName */
@@ -29,7 +30,7 @@ export class Gestures {
     canvas.addEventListener("pointermove", (event) => this.pointerMove(event));
     canvas.addEventListener("pointerup", (event) => this.pointerUp(event));
     canvas.addEventListener("pointercancel", (event) => this.pointerCancel(event));
-    canvas.addEventListener("pointerleave", () => this.setPointer(null));
+    canvas.addEventListener("pointerleave", () => this.setPointer(null, false));
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
@@ -40,12 +41,13 @@ export class Gestures {
     return this.stage.pointerAt({ x: event.clientX - bounds.left, y: event.clientY - bounds.top }, event.altKey);
   }
 
-  /** @param {Pointer | null} pointer */
-  setPointer(pointer) {
+  /** @param {Pointer | null} pointer @param {boolean} follow  whether the crosshair goes along */
+  setPointer(pointer, follow) {
     const drawsPointer = get().tool === "brush" || get().tool === "eraser";
     this.stage.pointer = pointer;
-    if (pointer?.inside && !get().keyboardCursor) set({ cursor: pointer.pixel });
-    else if (drawsPointer) this.stage.draw();
+    set({ pointed: pointer?.inside ? pointer.place : null });
+    if (pointer?.inside && follow && !get().keyboardCursor) moveTo(pointer.place);
+    if (drawsPointer) this.stage.draw();
   }
 
   /**
@@ -67,17 +69,19 @@ export class Gestures {
     if (event.pointerType === "touch") this.fingers.set(event.pointerId, this.locate(event).screen);
     if (this.fingers.size > 1) return this.abandon();
     const tool = this.toolOf(event.button);
-    if (!this.stage.ready && tool !== "pan" && tool !== "window") return tell("This frame is still on its way.");
+    if (!this.stage.isSeen && tool !== "pan" && tool !== "window") return tell("This frame is still on its way.");
     set({ playing: false, keyboardCursor: false });
     this.drag = { tool, id: event.pointerId };
-    TOOLS[tool].press(this.locate(event), this.stage);
+    const pointer = this.locate(event);
+    if (tool !== "pan" && tool !== "window" && pointer.inside) moveTo(pointer.place);
+    TOOLS[tool].press(pointer, this.stage);
   }
 
   /** @param {PointerEvent} event */
   pointerMove(event) {
     const pointer = this.locate(event);
     if (this.fingers.size > 1) return this.pinch(event.pointerId, pointer.screen);
-    this.setPointer(pointer);
+    this.setPointer(pointer, event.shiftKey && this.drag === null);
     if (this.drag?.id === event.pointerId) TOOLS[this.drag.tool].drag(pointer, this.stage);
   }
 
@@ -114,12 +118,11 @@ export class Gestures {
   }
 
   /**
-   * The wheel goes through the frames; with Ctrl, which a pinch on a touchpad sends too, it zooms.
+   * The wheel goes through the frames, or the planes that it is over; with Ctrl, which a pinch on a touchpad sends too, it zooms.
    * @param {WheelEvent} event
    */
   wheel(event) {
-    const { project, frame } = get();
-    if (project === null) return;
+    if (get().project === null) return;
     event.preventDefault();
     const pixels = event.deltaY * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1);
     if (event.ctrlKey || event.metaKey)
@@ -127,15 +130,16 @@ export class Gestures {
     this.wheelRest += pixels;
     const steps = Math.trunc(this.wheelRest / WHEEL_STEP);
     this.wheelRest -= steps * WHEEL_STEP;
-    set({ frame: Math.min(project.frames - 1, Math.max(0, frame + steps)), playing: false });
+    set({ playing: false });
+    stepAlong(this.stage.axis, steps);
   }
 
   /** Do with the current tool, at the keyboard's cursor, what the mouse would do there. @param {boolean} other */
   pressByKey(other) {
-    if (!this.stage.ready) return tell("This frame is still on its way.");
-    const { cursor, tool: name } = get();
+    if (!this.stage.isSeen) return tell("This frame is still on its way.");
+    const { tool: name } = get();
     const tool = TOOLS[name];
-    const pointer = this.stage.pointerAt(this.stage.centreOf(cursor), other);
+    const pointer = this.stage.pointerAt(this.stage.centreOf(this.stage.cursorPixel), other);
     if (this.drag === null) {
       tool.press(pointer, this.stage);
       this.drag = { tool: name, id: KEYS };
@@ -145,11 +149,12 @@ export class Gestures {
     tool.release(pointer, this.stage);
   }
 
-  /** Move the keyboard's cursor, and what it drags. @param {number} down @param {number} right */
+  /** Move the keyboard's cursor, as seen on the screen, and what it drags. @param {number} down @param {number} right */
   moveCursor(down, right) {
-    const { cursor } = get();
-    const pixel = nearestPixel({ y: cursor.y + down, x: cursor.x + right }, this.stage.image);
-    set({ cursor: pixel });
+    const from = this.stage.cursorPixel;
+    const step = stepInImage(this.stage.view.turn, { y: down, x: right });
+    const pixel = nearestPixel({ y: from.y + step.y, x: from.x + step.x }, this.stage.image);
+    moveTo(this.stage.placeOf(pixel));
     if (this.drag?.id === KEYS)
       TOOLS[this.drag.tool].drag(this.stage.pointerAt(this.stage.centreOf(pixel), false), this.stage);
   }

@@ -5,9 +5,10 @@ import { find, make } from "./dom.js";
 /** Keys and gestures that are not commands. @type {[string, string[]][]} */
 const GESTURES = [
   ["Add a point, or take away the one under the mouse", ["Click"]],
-  ["Move a point", ["Drag"]],
+  ["Move a point, or the image if there is none", ["Drag"]],
   ["A point where the object is not", ["Alt+Click"]],
-  ["Through the frames", ["Wheel"]],
+  ["Through the frames, or the planes under the mouse", ["Wheel"]],
+  ["The crosshair follows the mouse", ["Shift"]],
   ["Zoom", ["Ctrl+Wheel", "Pinch"]],
   ["Move the image", ["Middle drag"]],
   ["Brightness and contrast of grey images", ["Right drag"]],

@@ -14,12 +14,14 @@ const MOST_WAITING = 12;
 /** The share of a first run's learning after which its previews are better than a rough mask. */
 const PREVIEWED_FROM = 0.7;
 
+/** @typedef {import("./anatomy.js").Axis} Axis */
 /** @typedef {{mask: Uint8Array, width: number, picture: HTMLCanvasElement, edges: Path2D, rough: boolean}} DrawnMask */
 /**
  * @typedef {object} Which
  * @property {number | null} run  null: as the mask is now, drawn by hand or answered at once
- * @property {string} object
- * @property {number} frame
+ * @property {number} number  of the object
+ * @property {Axis} axis
+ * @property {number} index  of the frame, or of the row or column that the plane lies at
  * @property {boolean} preview
  * @property {string} version  another one is another mask
  * @property {boolean} rough
@@ -90,7 +92,7 @@ class Shelf {
  * @param {Which} which
  */
 function keysOf(id, object, which) {
-  const place = JSON.stringify([id, object.name, which.frame, object.colour]);
+  const place = JSON.stringify([id, object.number, which.axis, which.index, object.colour]);
   return { place, key: JSON.stringify([place, which]) };
 }
 
@@ -124,12 +126,13 @@ export class Masks {
   /**
    * The mask to show now.
    * @param {import("./types.js").ObjectMessage} object
-   * @param {number} frame
+   * @param {Axis} axis
+   * @param {number} index
    * @returns {DrawnMask | null}
    */
-  of(object, frame) {
+  of(object, axis, index) {
     const { project } = get();
-    const which = chooseMask(object, frame);
+    const which = chooseMask(object, axis, index);
     if (which === null || project === null) return null;
     const { place, key } = keysOf(project.id, object, which);
     const mask = this.masks.take(key, () => fetchMask(project.id, which, object.colour));
@@ -139,13 +142,29 @@ export class Masks {
   }
 
   /**
+   * The mask of a certain run, as it was found.
+   * @param {import("./types.js").ObjectMessage} object
+   * @param {{axis: Axis, index: number}} where
+   * @param {number} run
+   * @returns {DrawnMask | null}
+   */
+  ofRun(object, { axis, index }, run) {
+    const { project } = get();
+    if (project === null) return null;
+    const which = { run, number: object.number, axis, index, preview: false, rough: false, version: "compared" };
+    const { key } = keysOf(project.id, object, which);
+    return this.masks.take(key, () => fetchMask(project.id, which, object.colour));
+  }
+
+  /**
    * The mask to show now, and no older one in its place.
    * @param {import("./types.js").ObjectMessage} object
-   * @param {number} frame
+   * @param {Axis} axis
+   * @param {number} index
    */
-  latest(object, frame) {
+  latest(object, axis, index) {
     const { project } = get();
-    const which = chooseMask(object, frame);
+    const which = chooseMask(object, axis, index);
     if (which === null || project === null) return null;
     return this.masks.values.get(keysOf(project.id, object, which).key) ?? null;
   }
@@ -153,12 +172,13 @@ export class Masks {
   /**
    * Fetches the mask that would be shown now, whatever is shown by then.
    * @param {import("./types.js").ObjectMessage} object
-   * @param {number} frame
+   * @param {Axis} axis
+   * @param {number} index
    * @returns {(() => Promise<Uint8Array>) | null} null if there is none
    */
-  loader(object, frame) {
+  loader(object, axis, index) {
     const { project } = get();
-    const which = chooseMask(object, frame);
+    const which = chooseMask(object, axis, index);
     if (which === null || project === null) return null;
     return async () => (await fetchMask(project.id, which, object.colour)).mask;
   }
@@ -166,16 +186,16 @@ export class Masks {
   /**
    * Take over a mask that was painted here and is now the server's.
    * @param {string} name
-   * @param {number} frame
+   * @param {{axis: Axis, index: number, width: number}} where
    * @param {Uint8Array} mask
    */
-  know(name, frame, mask) {
+  know(name, { axis, index, width }, mask) {
     const { project } = get();
     const object = project?.objects.find((other) => other.name === name);
-    const which = object ? chooseMask(object, frame) : null;
+    const which = object ? chooseMask(object, axis, index) : null;
     if (project === null || object === undefined || which === null) return;
     const { place, key } = keysOf(project.id, object, which);
-    const drawn = drawMask(mask, project.width, object.colour, which.rough);
+    const drawn = drawMask(mask, width, object.colour, which.rough);
     this.masks.values.set(key, drawn);
     this.stale.set(place, drawn);
   }
@@ -191,39 +211,52 @@ export class Masks {
     // Those asked for last come first: the nearest.
     for (const step of [3, -1, 2, 1]) {
       const other = frame + step;
-      if (other >= 0 && other < project.frames) for (const object of objects) this.of(object, other);
+      if (other >= 0 && other < project.frames) for (const object of objects) this.of(object, 0, other);
     }
   }
 
   /**
-   * Probabilities of an object on a frame as colours.
+   * Probabilities of an object on a plane as colours.
    * @param {import("./types.js").ObjectMessage} object
-   * @param {number} frame
+   * @param {Axis} axis
+   * @param {number} index
    */
-  heatOf(object, frame) {
+  heatOf(object, axis, index) {
     const run = shownRun();
     const { project } = get();
     if (run === null || project === null) return null;
-    const address = probabilityAddress(project.id, run.id, frame, object.name);
+    const address = probabilityAddress(project.id, run.id, { axis, index, number: object.number });
     return this.heats.take(address, () => fetchHeat(address));
   }
 }
 
-/** @param {import("./types.js").ObjectMessage} object @param {number} frame @returns {Which | null} */
-function chooseMask(object, frame) {
+/**
+ * @param {import("./types.js").ObjectMessage} object
+ * @param {Axis} axis
+ * @param {number} index
+ * @returns {Which | null}
+ */
+function chooseMask(object, axis, index) {
   const { preview, project } = get();
   if (project === null) return null;
   const { live } = project;
-  const present = { run: null, object: object.name, frame, preview: false, rough: false };
-  if (object.brushed.includes(frame)) return { ...present, version: `drawn ${project.version}` };
+  const present = { run: null, number: object.number, axis, index, preview: false, rough: false };
+  // A plane across the frames goes through frames that were drawn and through others.
+  const drawn = axis === 0 ? object.brushed.includes(index) : object.brushed.length > 0;
+  const changed = drawn ? `drawn ${project.version}` : "";
+  if (drawn && axis === 0) return { ...present, version: changed };
   const active = activeRun();
   // The first preview of a run takes the place of the masks of the run before.
   if (active?.state === "running" && preview?.run === active.id && showsPreview(object.name, active, preview.share)) {
     return { ...present, run: active.id, preview: true, version: String(preview.count) };
   }
-  if (live.objects.includes(object.name)) return { ...present, version: `live ${live.number}`, rough: live.rough.includes(object.name) };
+  if (live.objects.includes(object.name)) {
+    const answer = `live ${live.number} ${live.partly ? "partly " : ""}${changed}`;
+    return { ...present, version: answer, rough: live.rough.includes(object.name) };
+  }
   const run = shownRun();
-  return run === null ? null : { ...present, run: run.id, version: "" };
+  if (run !== null) return { ...present, run: run.id, version: changed };
+  return drawn ? { ...present, version: changed } : null;
 }
 
 /**
@@ -242,7 +275,7 @@ function showsPreview(name, run, share) {
 }
 
 /** Whether the mask shown comes from the image alone. @param {import("./types.js").ObjectMessage} object @param {number} frame */
-export const isRough = (object, frame) => chooseMask(object, frame)?.rough ?? false;
+export const isRough = (object, frame) => chooseMask(object, 0, frame)?.rough ?? false;
 
 /** @param {string} id @param {Which} which @param {string} colour @returns {Promise<DrawnMask>} */
 async function fetchMask(id, which, colour) {

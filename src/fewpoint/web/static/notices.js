@@ -14,15 +14,22 @@ export function tell(text) {
   show(text, "note");
 }
 
+/** Show a line that stays long enough to be read; what it says can be found elsewhere, too. @param {string} text */
+export function warn(text) {
+  show(text, "warn");
+}
+
 /** Show a line that stays until it is dismissed. @param {unknown} error */
 export function complain(error) {
   if (error instanceof DOMException && error.name === "AbortError") return;
   show(error instanceof Error ? error.message : String(error), "error");
 }
 
-/** @param {string} text @param {"note" | "error"} kind */
+/** @param {string} text @param {"note" | "warn" | "error"} kind */
 function show(text, kind) {
   const list = find("notices", HTMLElement);
+  // A dialog lies over everything else of the page: what is said must be in it to be seen.
+  (openDialog() ?? document.body).append(list);
   for (const other of list.children) if (other.getAttribute("data-text") === text) other.remove();
   const close = () => notice.remove();
   const notice = make(
@@ -39,7 +46,29 @@ function show(text, kind) {
     }),
   );
   list.append(notice);
-  if (kind === "note") window.setTimeout(close, SHOWN_MS);
+  if (kind !== "error") window.setTimeout(close, kind === "note" ? SHOWN_MS : 3 * SHOWN_MS);
+}
+
+/** The dialog on top. @returns {Element | null} */
+const openDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1) ?? null;
+
+/** Keep what was said in sight when a dialog closes. */
+export function setUpNotices() {
+  for (const dialog of document.querySelectorAll("dialog")) {
+    dialog.addEventListener("close", () => (openDialog() ?? document.body).append(find("notices", HTMLElement)));
+  }
+}
+
+/** Ask, once, whether the browser may tell of the end of a run while another page is looked at. */
+export function askToNotify() {
+  if ("Notification" in window && Notification.permission === "default") Notification.requestPermission();
+}
+
+/** Tell of the end of a run to somebody who looks elsewhere. @param {string} text */
+export function notify(text) {
+  if (!document.hidden) return;
+  document.title = `● ${text} · fewpoint`;
+  if ("Notification" in window && Notification.permission === "granted") new Notification("fewpoint", { body: text });
 }
 
 /** Run what may fail, and say so if it does. @template T @param {() => Promise<T>} work @returns {Promise<T | null>} */

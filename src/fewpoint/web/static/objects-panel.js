@@ -1,8 +1,8 @@
 /** Which objects are there, and which one is being marked? */
 
-import { find, make } from "./dom.js";
+import { find, make, makeSvg } from "./dom.js";
 import { act } from "./session.js";
-import { openProject, set, watch } from "./store.js";
+import { get, openProject, set, watch } from "./store.js";
 
 /** @typedef {import("./types.js").ObjectMessage} Thing */
 
@@ -10,9 +10,9 @@ export function setUpObjects() {
   const list = find("objects", HTMLElement);
   find("add-object", HTMLButtonElement).addEventListener("click", addObject);
   let shown = "";
-  watch(["project", "object"], ({ project, object }) => {
-    const rows = project?.objects.map(({ name, colour, points }) => [name, colour, points.length]);
-    const content = JSON.stringify([object, rows]);
+  watch(["project", "object", "hidden"], ({ project, object }) => {
+    const rows = project?.objects.map(({ name, colour, points, locked }) => [name, colour, points.length, locked]);
+    const content = JSON.stringify([object, rows, get().hidden]);
     // A name that is being typed is not taken away under the hands.
     if (content === shown || list.querySelector("input.rename") !== null) return;
     shown = content;
@@ -52,9 +52,29 @@ function row(object, index, chosen) {
     "aria-label": `Colour of ${object.name}`,
     onchange: (/** @type {Event} */ event) => recolour(object, event),
   });
-  const item = make("li", { class: chosen ? "chosen" : "" }, colour, choose);
+  const item = make("li", { class: chosen ? "chosen" : "" }, colour, choose, hider(object), locker(object));
   if (chosen) item.append(pencil(object, choose), remover(object));
   return item;
+}
+
+/** @param {Thing} object */
+function hider({ name }) {
+  const { hidden } = get();
+  const isHidden = hidden.includes(name);
+  const toggle = () => set({ hidden: isHidden ? hidden.filter((other) => other !== name) : [...hidden, name] });
+  return symbolButton(isHidden ? "i-eye-off" : "i-eye", `${isHidden ? "Show" : "Hide"} ${name}`, toggle);
+}
+
+/** @param {Thing} object */
+function locker({ name, locked }) {
+  const toggle = () => act({ kind: "lock_object", object: name, locked: !locked });
+  return symbolButton(locked ? "i-lock" : "i-unlock", `${locked ? "Unlock" : "Lock"} ${name}`, toggle);
+}
+
+/** @param {Record<string, string>} labels  offered for objects, with their codes */
+export function offerLabels(labels) {
+  const names = Object.entries(labels).map(([name, code]) => make("option", { value: name, label: `SNOMED CT ${code}` }));
+  find("labels", HTMLDataListElement).replaceChildren(...names);
 }
 
 /** @param {Thing} object @param {Event} event */
@@ -74,6 +94,7 @@ function pencil(object, choose) {
       class: "rename",
       value: object.name,
       maxlength: 60,
+      list: "labels",
       "aria-label": label,
     });
     field.addEventListener("keydown", (event) => {
@@ -101,6 +122,14 @@ async function rename(object, name) {
 function remover(object) {
   const button = iconButton("×", `Remove ${object.name}`, () => act({ kind: "remove_object", object: object.name }));
   button.disabled = openProject().objects.length === 1;
+  return button;
+}
+
+/** @param {string} symbol @param {string} label @param {() => void} onclick */
+function symbolButton(symbol, label, onclick) {
+  const button = iconButton("", label, onclick);
+  const picture = makeSvg("svg", { "aria-hidden": "true" }, makeSvg("use", { href: `#${symbol}` }));
+  button.append(picture);
   return button;
 }
 

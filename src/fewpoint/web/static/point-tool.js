@@ -4,7 +4,7 @@ import { isPending } from "./foresight.js";
 import { announce, tell } from "./notices.js";
 import { act } from "./session.js";
 import { currentObject, get, openProject, set } from "./store.js";
-import { pixelCentre } from "./view.js";
+import { pan } from "./view.js";
 
 /** @typedef {import("./types.js").PointMessage} Point */
 /** @typedef {import("./tools.js").Pointer} Pointer */
@@ -12,17 +12,20 @@ import { pixelCentre } from "./view.js";
 const REACH = 11;
 const DRAG_STARTS = 4;
 
-/** Whether the press that goes on will set a new point where it ends. */
-let adding = false;
+/** Where the press began that will set a new point if it stays there: a drag moves the image and sets none. */
+/** @type {{y: number, x: number} | null} */
+let adding = null;
+/** Where a drag that moves the image was last. @type {{y: number, x: number} | null} */
+let panned = null;
 /**
  * The point that is held, and where it was taken.
  * @type {{point: Point, from: {y: number, x: number}, moved: boolean} | null}
  */
 let held = null;
-/** Where a held point is drawn until the server knows. @type {{id: number, y: number, x: number} | null} */
+/** Where a held point is drawn until the server knows. @type {(import("./crosshair.js").Place & {id: number}) | null} */
 let dragged = null;
 
-/** Where a point is to be drawn. @param {Point} point @returns {{y: number, x: number}} */
+/** Where a point is to be drawn. @param {Point} point @returns {import("./crosshair.js").Place} */
 export function shownPlace(point) {
   return dragged?.id === point.id ? dragged : point;
 }
@@ -33,12 +36,12 @@ export function shownPlace(point) {
  * @param {import("./stage.js").Stage} stage
  */
 function pointNear(screen, stage) {
-  const { frame } = get();
+  const object = currentObject();
   const distance = (/** @type {Point} */ point) => {
-    const centre = pixelCentre(stage.view, point);
+    const centre = stage.centreOf(stage.pixelOf(point));
     return Math.hypot(centre.x - screen.x, centre.y - screen.y);
   };
-  const near = (currentObject()?.points ?? []).filter((point) => point.frame === frame && distance(point) <= REACH);
+  const near = object === null ? [] : stage.pointsOf(object).filter((point) => distance(point) <= REACH);
   return near.sort((one, other) => distance(one) - distance(other))[0] ?? null;
 }
 
@@ -48,28 +51,29 @@ export function pointTool(positive) {
     cursor: "crosshair",
     press(pointer, stage) {
       const point = pointNear(pointer.screen, stage);
-      adding = point === null && pointer.inside;
+      adding = point === null && pointer.inside ? pointer.screen : null;
+      panned = null;
       // A point that the server does not know yet cannot be held: a double click leaves it where it is.
       if (point !== null && !isPending(point)) held = { point, from: pointer.screen, moved: false };
     },
     drag(pointer, stage) {
-      if (held === null) return;
+      if (held === null) return dragImage(pointer, stage);
       const { from, point } = held;
       held.moved ||= Math.hypot(pointer.screen.x - from.x, pointer.screen.y - from.y) > DRAG_STARTS;
-      if (held.moved) dragged = { id: point.id, ...pointer.pixel };
+      if (held.moved) dragged = { id: point.id, ...pointer.place };
       stage.draw();
     },
     release(pointer) {
-      if (adding) addPoint(pointer.pixel, pointer.other ? !positive : positive);
-      adding = false;
+      if (adding !== null && panned === null) addPoint(pointer.place, pointer.other ? !positive : positive);
+      adding = panned = null;
       if (held === null) return;
       const { moved, point } = held;
       held = null;
-      if (moved) movePoint(point, pointer.pixel);
+      if (moved) movePoint(point, pointer.place);
       else removePoint(point);
     },
     abandon() {
-      adding = false;
+      adding = panned = null;
       held = null;
       dragged = null;
     },
@@ -77,19 +81,29 @@ export function pointTool(positive) {
   };
 }
 
-/** @param {{y: number, x: number}} pixel @param {boolean} positive */
-async function addPoint({ y, x }, positive) {
-  const { frame, object, stepping } = get();
+/** @param {Pointer} pointer @param {import("./stage.js").Stage} stage */
+function dragImage({ screen }, stage) {
+  if (adding === null) return;
+  if (panned === null && Math.hypot(screen.x - adding.x, screen.y - adding.y) <= DRAG_STARTS) return;
+  const from = panned ?? adding;
+  panned = screen;
+  stage.look(pan(stage.view, screen.x - from.x, screen.y - from.y));
+}
+
+/** @param {import("./crosshair.js").Place} place @param {boolean} positive */
+async function addPoint({ frame, y, x }, positive) {
+  const { object, stepping } = get();
   const kind = positive ? "Point" : "Negative point";
   if (currentObject() === null) return tell("Add an object first, then click on it.");
   const accepted = act({ kind: "add_point", object, frame, y, x, positive });
   if (stepping && frame + 1 < openProject().frames) set({ frame: frame + 1 });
-  if (await accepted) announce(`${kind} of ${object} added on frame ${frame + 1}, row ${y}, column ${x}.`);
+  if (await accepted) announce(`${kind} of ${object} added on frame ${frame}, row ${y}, column ${x}.`);
 }
 
-/** @param {Point} point @param {{y: number, x: number}} pixel */
-async function movePoint(point, { y, x }) {
-  if (await act({ kind: "move_point", point: point.id, y, x })) announce(`Point moved to row ${y}, column ${x}.`);
+/** @param {Point} point @param {import("./crosshair.js").Place} place */
+async function movePoint(point, { frame, y, x }) {
+  const accepted = await act({ kind: "move_point", point: point.id, frame, y, x });
+  if (accepted) announce(`Point moved to frame ${frame}, row ${y}, column ${x}.`);
   dragged = null;
 }
 

@@ -3,9 +3,9 @@
 import { cancelRun, resumeRun, startRun } from "./api.js";
 import { percent } from "./curve.js";
 import { find, make } from "./dom.js";
-import { attempt, tell } from "./notices.js";
+import { askToNotify, attempt, tell } from "./notices.js";
 import { act, knowRun } from "./session.js";
-import { activeRun, get, openProject, watch } from "./store.js";
+import { activeRun, get, openProject, shownRun, watch } from "./store.js";
 
 /** @typedef {import("./types.js").RunMessage} Run */
 
@@ -16,8 +16,16 @@ export async function beginRun(refine) {
   if (!project.objects.some((object) => object.points.some((point) => point.positive))) {
     return tell("Click on the object on a few frames first.");
   }
+  askToNotify();
   if (unsaved > 0) return tell("The server has not received your last clicks yet. Try again in a moment.");
-  const run = await attempt(() => startRun(project.id, refine));
+  const minutes = Number(find("time-limit", HTMLInputElement).value);
+  const what = {
+    refine,
+    warm_start: !refine && find("warm-start", HTMLInputElement).checked,
+    time_limit_min: minutes > 0 && !refine ? minutes : null,
+    added: refine ? [] : find("added", HTMLInputElement).value.split(",").map((path) => path.trim()).filter((path) => path !== ""),
+  };
+  const run = await attempt(() => startRun(project.id, what));
   if (run !== null) knowRun(run);
 }
 
@@ -41,6 +49,7 @@ export function setUpRunPanel() {
     showLast(project.runs);
     find("resume", HTMLElement).hidden = cutShort() === null || activeRun() !== null;
   });
+  watch(["project", "object"], showTrust);
 }
 
 function setUpSettings() {
@@ -83,6 +92,7 @@ function showActive(run) {
     bar.value = run.epoch;
   } else bar.removeAttribute("value");
   find("phase", HTMLElement).textContent = phaseInWords(run);
+  find("run-message", HTMLElement).textContent = run.state === "waiting" ? "" : run.message;
   find("epoch", HTMLElement).textContent = run.epochs > 0 ? `epoch ${run.epoch} of ${run.epochs}` : "";
   find("time-left", HTMLElement).textContent =
     run.seconds_left === null ? "" : `about ${duration(run.seconds_left)} left`;
@@ -94,18 +104,44 @@ function phaseInWords(run) {
     return `Waits for ${run.ahead === 1 ? "another run" : `${run.ahead} other runs`} to finish`;
   }
   if (run.state === "waiting") return "Starts in a moment";
-  const phase = run.message || run.phase || "Begins";
+  const phase = run.phase || "Begins";
   return phase.charAt(0).toUpperCase() + phase.slice(1);
 }
 
 /** What became of the last run that has ended. @param {Run[]} runs */
 function showLast(runs) {
-  const last = runs.findLast((run) => run.state !== "running" && run.state !== "waiting");
+  const last = runs.findLast((run) => !["running", "waiting", "deleted"].includes(run.state));
   const list = find("runs", HTMLElement);
   list.hidden = last === undefined;
   if (last === undefined) return;
   list.replaceChildren(make("li", { class: last.state, text: sentence(last), title: last.error || null }));
 }
+
+/** What is known of the masks shown, and what to know before trusting them. */
+function showTrust() {
+  const { project, object } = get();
+  const notes = [...(project?.notes ?? []), ...((activeRun() ?? shownRun())?.notes ?? [])];
+  const content = JSON.stringify(notes);
+  const list = find("warnings", HTMLElement);
+  list.hidden = notes.length === 0;
+  if (list.dataset.content !== content) {
+    list.dataset.content = content;
+    list.replaceChildren(...notes.map((note) => make("li", { class: "warning", text: sentenceCase(note) })));
+  }
+  const health = shownRun()?.figures[object]?.health ?? null;
+  const label = find("health", HTMLElement);
+  label.hidden = health === null;
+  if (health !== null) label.textContent = `Health of ${object}: ${health.toFixed(2)} of 1, ${healthInWords(health)}.`;
+}
+
+/** @param {number} health */
+function healthInWords(health) {
+  if (health >= 0.75) return "looks trustworthy";
+  return health >= 0.5 ? "look at uncertain frames" : "look closely, it may be wrong";
+}
+
+/** @param {string} text */
+const sentenceCase = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
 
 /** @param {Run} run */
 function sentence(run) {
@@ -115,14 +151,13 @@ function sentence(run) {
     cancelled: run.best ? "stopped, the best so far is kept" : "stopped",
     failed: `failed: ${run.error}`,
     interrupted: run.best ? "cut short, the best so far is kept" : "cut short",
+    deleted: "deleted",
     running: "",
     waiting: "",
   }[run.state];
   const stale = run.state === "finished" && get().project?.runs.at(-1) === run ? changedSince(run) : "";
-  const share =
-    run.priors && run.state === "finished"
-      ? `, at most ${percent(Math.max(...Object.values(run.priors).flat()))} of a frame`
-      : "";
+  const priors = run.priors?.[get().object];
+  const share = priors && run.state === "finished" ? `, at most ${percent(Math.max(...priors))} of a frame` : "";
   return `${kind} ${run.id}: ${ending}${share}${stale}`;
 }
 

@@ -3,7 +3,7 @@
 /** @typedef {import("./types.js").ProjectMessage} Project */
 /** @typedef {import("./types.js").RunMessage} Run */
 /** @typedef {import("./types.js").ObjectMessage} Thing */
-/** @typedef {"point" | "negative" | "box" | "brush" | "eraser" | "window" | "pan"} ToolName */
+/** @typedef {"point" | "negative" | "box" | "brush" | "eraser" | "lasso" | "scribble" | "cross" | "ruler" | "window" | "pan"} ToolName */
 
 /**
  * @typedef {object} State
@@ -17,7 +17,12 @@
  * @property {boolean} showHeat
  * @property {number} opacity
  * @property {number} brushRadius  in pixels of the image
- * @property {{y: number, x: number}} cursor  the pixel pointed at, by mouse or by keys
+ * @property {boolean} ball  whether the brush paints a ball through the volume
+ * @property {string[]} hidden  names of objects that are not drawn
+ * @property {{y: number, x: number}} cursor  row and column of the crosshair, through which all planes go
+ * @property {import("./crosshair.js").Place | null} pointed  the place under the mouse
+ * @property {import("./anatomy.js").Axis} mainAxis  that the large plane lies across: 0 for the frames
+ * @property {boolean} showCross  whether the crosshair's lines are drawn
  * @property {boolean} keyboardCursor  whether arrow keys move the cursor
  * @property {boolean} playing
  * @property {boolean} stepping  whether a click goes on to the next frame
@@ -26,6 +31,7 @@
  * @property {boolean} showPlanes
  * @property {{run: number, count: number, share: number} | null} preview  the run that last sent one, how many it has
  *   sent, and which share of its learning was done by then
+ * @property {number | null} compared  the run whose outlines are drawn beside those of the run shown
  * @property {import("./types.js").UncertaintyMessage | null} uncertainty
  * @property {boolean} online
  * @property {number} unsaved  actions that the server has not confirmed
@@ -43,7 +49,12 @@ const state = {
   showHeat: false,
   opacity: 0.4,
   brushRadius: 4,
+  ball: false,
+  hidden: [],
   cursor: { y: 0, x: 0 },
+  pointed: null,
+  mainAxis: 0,
+  showCross: true,
   keyboardCursor: false,
   playing: false,
   stepping: false,
@@ -51,6 +62,7 @@ const state = {
   triedSize: null,
   showPlanes: true,
   preview: null,
+  compared: null,
   uncertainty: null,
   online: true,
   unsaved: 0,
@@ -98,7 +110,7 @@ export function activeRun() {
   return state.project?.runs.findLast((run) => run.state === "running" || run.state === "waiting") ?? null;
 }
 
-/** The run whose masks are shown: the last that has any. @returns {Run | null} */
+/** The run whose masks are shown. @returns {Run | null} */
 export function shownRun() {
-  return state.project?.runs.findLast((run) => run.best && run.state !== "running" && run.state !== "waiting") ?? null;
+  return state.project?.runs.find((run) => run.id === state.project?.shown) ?? null;
 }

@@ -26,7 +26,7 @@ export function setUpTimeline(stage) {
     slider.value = String(frame);
     slider.disabled = project === null;
     slider.setAttribute("aria-valuetext", describe());
-    find("frame-number", HTMLElement).textContent = project === null ? "" : `${frame + 1} / ${project.frames}`;
+    find("frame-number", HTMLElement).textContent = project === null ? "" : `${frame} / ${project.frames - 1}`;
   });
   let timer = 0;
   watch(["frame"], ({ project, playing }) => {
@@ -38,6 +38,16 @@ export function setUpTimeline(stage) {
   new ResizeObserver(() => drawStrip(strip)).observe(strip);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawStrip(strip));
   setUpPlaying(stage);
+  drawLegend(find("doubt-legend", HTMLCanvasElement));
+}
+
+/** The colours of doubt, from low to high. @param {HTMLCanvasElement} canvas */
+function drawLegend(canvas) {
+  const context = context2d(canvas);
+  for (let x = 0; x < canvas.width; x += 1) {
+    context.fillStyle = `rgb(${heatColour(x / (canvas.width - 1)).join(" ")})`;
+    context.fillRect(x, 0, 1, canvas.height);
+  }
 }
 
 /** The frame in words, for those who do not see it. */
@@ -49,7 +59,7 @@ function describe() {
     if (absent.includes(frame)) return `${name} absent`;
     return `${name} ${count} ${count === 1 ? "point" : "points"}${brushed.includes(frame) ? ", outlined" : ""}`;
   });
-  return `Frame ${frame + 1} of ${project.frames}. ${parts.join(", ")}`;
+  return `Frame ${frame} of 0 to ${project.frames - 1}. ${parts.join(", ")}`;
 }
 
 /** @param {HTMLCanvasElement} strip @param {PointerEvent} event */
@@ -131,8 +141,10 @@ function drawDiamond(context, x, y, radius) {
  * @param {number} step
  */
 function drawDoubt(context, { frames }, at, step) {
+  // By the most doubtful frame, so that something stands out however sure the whole is.
+  const most = Math.max(...frames, 1e-6);
   frames.forEach((doubt, index) => {
-    context.fillStyle = `rgb(${heatColour(doubt).join(" ")})`;
+    context.fillStyle = `rgb(${heatColour(doubt / most).join(" ")})`;
     context.fillRect(at(index) - step / 2, POINTS_HEIGHT + GAP, step + 0.5, DOUBT_HEIGHT);
   });
 }

@@ -2,13 +2,16 @@
 
 import { boxTool } from "./box-tool.js";
 import { brushTool } from "./brush-tool.js";
-import { panTool, windowTool } from "./view-tools.js";
+import { lineTool } from "./lasso-tool.js";
+import { crossTool, panTool, windowTool } from "./view-tools.js";
 import { pointTool } from "./point-tool.js";
+import { rulerTool } from "./ruler-tool.js";
 
 /**
  * @typedef {object} Pointer
  * @property {{y: number, x: number}} position  in the image, as a fraction of pixels
  * @property {{y: number, x: number}} pixel  the nearest one
+ * @property {import("./crosshair.js").Place} place  of the volume at that pixel
  * @property {{y: number, x: number}} screen  in CSS pixels of the canvas
  * @property {boolean} inside  whether it lies on the image
  * @property {boolean} other  whether the key for the tool's other meaning is held
@@ -32,6 +35,10 @@ export const TOOLS = {
   box: boxTool,
   brush: brushTool(1),
   eraser: brushTool(0),
+  lasso: lineTool("lasso"),
+  scribble: lineTool("scribble"),
+  cross: crossTool,
+  ruler: rulerTool,
   window: windowTool,
   pan: panTool,
 };

@@ -1,5 +1,6 @@
 /** How is the image moved, and made brighter or of more contrast, by a drag? */
 
+import { moveTo } from "./crosshair.js";
 import { coarseWindow } from "./frames.js";
 import { get, openProject, set } from "./store.js";
 import { pan } from "./view.js";
@@ -39,6 +40,18 @@ export const windowTool = {
   },
   release: forget,
   abandon: forget,
+  draw() {},
+};
+
+/** A press puts the crosshair there, a drag takes it along. @type {import("./tools.js").Tool} */
+export const crossTool = {
+  cursor: "crosshair",
+  press() {},
+  drag(pointer) {
+    if (pointer.inside) moveTo(pointer.place);
+  },
+  release() {},
+  abandon() {},
   draw() {},
 };
 

@@ -18,7 +18,7 @@ export function setUpViewer(stage) {
     find("welcome", HTMLElement).hidden = project !== null;
     find("panel", HTMLElement).inert = project === null;
     find("viewer", HTMLElement).classList.toggle("empty", project === null);
-    find("frame-name", HTMLElement).textContent = project?.frame_names[frame] ?? "";
+    find("frame-name", HTMLElement).textContent = project?.kind === "frames" ? (project.frame_names[frame] ?? "") : "";
   });
   watch(["project"], showTitle);
   watch(["project", "frame", "object"], () => {
@@ -31,14 +31,6 @@ export function setUpViewer(stage) {
   watch(["project", "frame", "object", "preview"], ({ frame, showMask, showContour }) => {
     const object = currentObject();
     find("rough-badge", HTMLElement).hidden = object === null || !(showMask || showContour) || !isRough(object, frame);
-  });
-  watch(["window"], ({ window }) => {
-    const level = (/** @type {{low: number, high: number}} */ { low, high }) =>
-      `L ${shorten((low + high) / 2)}  W ${shorten(high - low)}`;
-    find("window-label", HTMLElement).textContent = window === null ? "" : level(window);
-  });
-  watch(["cursor", "project"], ({ cursor, project }) => {
-    find("pixel", HTMLElement).textContent = project === null ? "" : `y ${cursor.y}  x ${cursor.x}`;
   });
   watch(["project", "tool", "keyboardCursor"], () => {
     find("hint", HTMLElement).textContent = nextStep();
@@ -64,7 +56,11 @@ function nextStep() {
   if (project === null) return "";
   if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, Escape ends.";
   if (tool === "box") return "Drag a box round the object: nothing outside it on this frame is the object.";
-  if (tool === "brush" || tool === "eraser") return "Drag to change the mask of this frame; [ and ] change the size.";
+  if (tool === "brush" || tool === "eraser") return "Drag to change the mask, in any plane; [ and ] change the size.";
+  if (tool === "lasso") return "Drag round what belongs to the mask; with Alt round what does not.";
+  if (tool === "scribble") return "Drag along the object: points are set on the way; with Alt beside it.";
+  if (tool === "cross") return "Drag the crosshair: all planes go through it. With Shift it follows the mouse.";
+  if (tool === "ruler") return "Drag from one place to another: the distance is shown.";
   if (tool === "window") return "Drag up and down for brightness, left and right for contrast.";
   if (tool === "negative") return "Click where the mask leaks: on what is not the object.";
   if (project.live.on) return nextLiveStep(project);
@@ -84,7 +80,7 @@ function nextLiveStep(project) {
   if (marked === 0) return "Click on the object: the mask follows your clicks.";
   if (shownRun() !== null) return "Click where a mask is wrong, or press Enter where it is right. N leads on.";
   if (activeRun() !== null) return "Go on clicking: what you say meanwhile is learnt afterwards.";
-  if (marked < 2) return "Click on the object on another frame, too. Then learning begins by itself.";
+  if (marked < 2) return "Click on the object on another frame, too: then learning begins.";
   return "A click on every few frames is enough. Learning begins by itself.";
 }
 

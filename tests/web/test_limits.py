@@ -1,0 +1,84 @@
+"""What one visitor does leaves the server to the others: exports, open projects, uploads, and errors of its own."""
+
+import sys
+import threading
+import time
+
+import pytest
+
+from fewpoint.errors import InputError
+from fewpoint.web import exporting, sessions, uploads
+from fewpoint.web.exporting import ExportOrder
+from fewpoint.web.guard import HEADERS
+from fewpoint.web.places import Root
+from fewpoint.web.uploads import check_quota
+from web.visits import open_frames
+
+
+def test_only_so_many_exports_are_at_work_at_once(monkeypatch, tmp_path):
+    name = f"f'{tmp_path}/{{os.getpid()}}'"
+    code = f"import time, os; open({name}, 'w'); time.sleep(0.4); os.remove({name})"
+    monkeypatch.setattr(exporting, "COMMAND", (sys.executable, "-S", "-c", code))
+    order = ExportOrder("p", 1, 1, "png", False, "out")
+    threads = [threading.Thread(target=exporting._run_export, args=(order,)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    most = 0
+    while any(thread.is_alive() for thread in threads):
+        most = max(most, len(list(tmp_path.iterdir())))
+        time.sleep(0.02)
+    assert most == exporting.MOST_AT_WORK
+
+
+def test_an_export_that_takes_too_long_is_ended(monkeypatch):
+    monkeypatch.setattr(exporting, "COMMAND", (sys.executable, "-S", "-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(exporting, "LONGEST_EXPORT_S", 0.2)
+    with pytest.raises(Exception, match="was ended"):
+        exporting._run_export(ExportOrder("p", 1, 1, "png", False, "out"))
+
+
+def test_projects_used_longest_ago_are_closed_and_can_be_opened_again(client, root, monkeypatch):
+    workspace = client.app.state.fewpoint.workspace
+    first = open_frames(client)["id"]
+    monkeypatch.setattr(sessions, "MOST_OPEN", 1)
+    monkeypatch.setattr(sessions, "IDLE_SECONDS", -1.0)
+    second = client.post("/api/projects", json={"input": "truth"}).json()["id"]
+    assert set(workspace._sessions) == {second}
+    assert client.get(f"/api/projects/{first}").json()["frames"] == 6
+
+
+def test_a_project_that_is_in_use_is_not_closed(client, monkeypatch):
+    workspace = client.app.state.fewpoint.workspace
+    first = open_frames(client)["id"]
+    monkeypatch.setattr(sessions, "MOST_OPEN", 1)
+    second = client.post("/api/projects", json={"input": "truth"}).json()["id"]
+    assert set(workspace._sessions) == {first, second}  # both were asked for just now
+
+
+def test_uploads_have_a_quota_and_leave_room_on_the_disk(root, monkeypatch):
+    place = Root.of(root)
+    check_quota(place, 100)
+    (root / "fewpoint-uploads").mkdir()
+    (root / "fewpoint-uploads" / "a").write_bytes(bytes(600))
+    monkeypatch.setattr(uploads, "MOST_BYTES", 1000)
+    check_quota(place, 400)
+    with pytest.raises(InputError, match="in all"):
+        check_quota(place, 401)
+    monkeypatch.setattr(uploads, "SPARE_BYTES", 2**62)
+    with pytest.raises(InputError, match="not enough room"):
+        check_quota(place, 1)
+
+
+def test_an_error_that_nobody_foresaw_has_all_headers_and_no_traceback(client, monkeypatch, capsys):
+    monkeypatch.setattr("fewpoint.web.server.list_work", lambda workspace: 1 / 0)
+    answer = client.get("/api/work")
+    assert answer.status_code == 500 and "ZeroDivisionError" not in answer.text
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, '{"format": "fewpoint project", "version": 1, "shape": 3}'])
+def test_one_project_file_that_is_damaged_does_not_hide_the_others(client, root, text):
+    good = open_frames(client)["id"]
+    (root / "bad.fewpoint").write_text(text)
+    assert [entry["id"] for entry in client.get("/api/projects").json()] == [good]

@@ -144,7 +144,7 @@ class Words:
         """What was said of frames first to end, exclusive, counted from the first of them.
 
         >>> Words(boxes=(Box(4, 0, 0, 2, 2),), sizes={9: 2.0}).between(3, 6)
-        Words(outlined={}, boxes=(Box(frame=1, top=0, left=0, bottom=2, right=2),), size=1.0, sizes={})
+        <Words: boxes [Box(frame=1, top=0, left=0, bottom=2, right=2)]>
         """
         return Words(
             {frame - first: runs for frame, runs in self.outlined.items() if first <= frame < end},

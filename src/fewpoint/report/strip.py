@@ -82,8 +82,8 @@ def gather_strip(scene: Scene, judged: Judgement) -> Strip:
 def trace_path(mask: np.ndarray) -> str:
     """The outline of a (h, w) mask as the data of an SVG path, pixels being unit squares.
 
-    >>> trace_path(np.array([[True]]))
-    'M0.5 0.5L0.5 0.5L0.5 0.5Z'
+    >>> trace_path(np.ones((3, 4), dtype=bool))
+    'M3.5 2.5L0.5 2.5L0.5 0.5L3.5 0.5L3.5 2.5Z'
     """
     from skimage.measure import approximate_polygon
 

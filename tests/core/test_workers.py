@@ -20,5 +20,8 @@ def test_a_module_lying_in_the_folder_of_the_data_is_not_run(tmp_path):
 
 def test_every_process_of_the_annotator_is_started_so():
     # In a process of its own, since tests of the page put other workers in place for as long as their server lives.
-    look = "from fewpoint.web import exporting as e, live as l, queueing as q; print(*(m.COMMAND[1] for m in (e, l, q)))"
-    assert subprocess.check_output([sys.executable, "-c", look], text=True) == "-P -P -P\n"
+    show = (
+        "from fewpoint.web import exporting, live, queueing\n"
+        "print(*(each.COMMAND[1] for each in (exporting, live, queueing)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", show], text=True) == "-P -P -P\n"

@@ -53,32 +53,12 @@ class Connection:
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         token = token.strip() or "".join(parse_qs(parts.query).get("token", [])) or find_key(self._host, self._port)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._kept: http.client.HTTPConnection | None = None
 
     def get(self, path: str, /, **query: Any) -> Any:
-        """What is at a path; asked once more if a connection that was kept open has died meanwhile."""
-        target = f"/api{path}" + (f"?{urlencode(query)}" if query else "")
-        kept = self._kept
-        if kept is not None:
-            try:
-                return self._ask(kept, "GET", target)
-            except LostError:
-                self.close()
-        self._kept = self._connect(ANSWER_S)
-        try:
-            return self._ask(self._kept, "GET", target)
-        except LostError:
-            self.close()
-            raise
+        return self._ask("GET", path + (f"?{urlencode(query)}" if query else ""), ANSWER_S)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Change something; never asked twice."""
-        headers = {"Content-Type": "application/json"}
-        connection = self._connect(WORK_S)
-        try:
-            return self._ask(connection, "POST", f"/api{path}", json.dumps(body or {}).encode(), headers)
-        finally:
-            connection.close()
+        return self._ask("POST", path, WORK_S, json.dumps(body or {}).encode())
 
     def send(self, name: str, parts: Sequence[Bytes]) -> Generator[float, None, str]:
         """Send a file in pieces, giving the share that is sent; the generator's value is the server's path of it."""
@@ -103,11 +83,6 @@ class Connection:
         finally:
             connection.close()
 
-    def close(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
-
     def _connect(self, timeout_s: float) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         return kind(self._host, self._port, timeout=timeout_s)
@@ -119,17 +94,14 @@ class Connection:
             connection.putheader(field, value)
         connection.endheaders()
 
-    def _ask(
-        self,
-        connection: http.client.HTTPConnection,
-        method: str,
-        target: str,
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Any:
-        with explaining(self.address):
-            connection.request(method, target, body, {**self._headers, **(headers or {})})
-        return self._read(connection)
+    def _ask(self, method: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
+        connection = self._connect(timeout_s)
+        try:
+            with explaining(self.address):
+                connection.request(method, f"/api{path}", body, {**self._headers, "Content-Type": "application/json"})
+            return self._read(connection)
+        finally:
+            connection.close()
 
     def _read(self, connection: http.client.HTTPConnection) -> Any:
         with explaining(self.address):

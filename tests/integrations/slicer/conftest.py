@@ -1,12 +1,16 @@
-"""A real server for the module, whose runs take a second."""
+"""A real server for the module, whose runs take a second, and Slicer's scene."""
 
+import sys
 from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from fewpoint.web import queueing
 from fewpoint.web.guard import Gate
 from fewpoint.web.server import create_app
+from integrations.slicer import stand_ins
 from web.visits import QUICK_WORKER, make_options, make_root, serve_in_thread
 
 TOKEN = "a-token-of-the-tests"
@@ -20,3 +24,27 @@ def server(tmp_path_factory) -> Iterator[str]:
     with serve_in_thread(create_app(make_options(root, gate=Gate.for_host("127.0.0.1", TOKEN)))) as address:
         yield f"{address}/?token={TOKEN}"
     queueing.COMMAND = real
+
+
+@pytest.fixture(params=["stand-ins", "slicer-core"])
+def scene(request, monkeypatch) -> Iterator[SimpleNamespace]:
+    """Slicer's scene, as stand-ins and as it is, with the module's files that import it."""
+    if request.param == "slicer-core":
+        pytest.importorskip("slicer_core", reason="needs Slicer's own libraries: pip install slicer-core")
+    modules = stand_ins.make_scene() if request.param == "stand-ins" else stand_ins.make_real_scene()
+    slicer, qt, base = modules["slicer"], ModuleType("qt"), ModuleType("slicer.ScriptedLoadableModule")
+    for name, widget in stand_ins.QT.items():
+        setattr(qt, name, widget)
+    for name, widget in stand_ins.WIDGETS.items():
+        monkeypatch.setattr(slicer, name, widget, raising=False)
+    for kind in (stand_ins.ScriptedLoadableModule, stand_ins.ScriptedLoadableModuleWidget):
+        setattr(base, kind.__name__, kind)
+    stand_ins.QSettings.kept.clear()
+    for name, module in {**modules, "qt": qt, base.__name__: base}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    for name in ("FewpointLib.nodes", "Fewpoint"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    nodes, panel = import_module("FewpointLib.nodes"), import_module("Fewpoint")
+    yield SimpleNamespace(slicer=slicer, vtk=modules["vtk"], nodes=nodes, panel=panel)
+    for name in ("FewpointLib.nodes", "Fewpoint"):
+        sys.modules.pop(name, None)

@@ -54,6 +54,7 @@ class FewpointWidget(ScriptedLoadableModuleWidget, VTKObservationMixin):
         self._timer = qt.QTimer()
         self._timer.setSingleShot(True)
         self._timer.connect("timeout()", self.advance)
+        self.watch_points()
         self._show_state("Ready")
 
     def cleanup(self) -> None:

@@ -6,11 +6,14 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from FewpointLib.connection import Connection
+from FewpointLib.study import ObjectMask, Step, Study, open_study
 
 from fewpoint.web import queueing
 from fewpoint.web.guard import Gate
 from fewpoint.web.server import create_app
 from integrations.slicer import stand_ins
+from integrations.slicer.phantoms import CLICKS, VOLUME, finish
 from web.visits import QUICK_WORKER, make_options, make_root, serve_in_thread
 
 TOKEN = "a-token-of-the-tests"
@@ -24,6 +27,15 @@ def server(tmp_path_factory) -> Iterator[str]:
     with serve_in_thread(create_app(make_options(root, gate=Gate.for_host("127.0.0.1", TOKEN)))) as address:
         yield f"{address}/?token={TOKEN}"
     queueing.COMMAND = real
+
+
+@pytest.fixture(scope="session")
+def segmented(server) -> tuple[Study, list[ObjectMask], list[Step]]:
+    """A study whose first run has finished, with its masks and all steps on the way."""
+    steps = []
+    study = finish(open_study(Connection(server), VOLUME), steps.append)
+    study.say(CLICKS)
+    return study, finish(study.segment(), steps.append), steps
 
 
 @pytest.fixture(params=["stand-ins", "slicer-core"])

@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
+from FewpointLib.grid import Point
 
 from integrations.slicer.conftest import TOKEN
-from integrations.slicer.phantoms import POINTS, ROWS
+from integrations.slicer.phantoms import POINTS, ROWS, place_ras
 from integrations.slicer.scenes import add_points, add_volume, read_segment
 
 STANDARD = set(sys.stdlib_module_names)
@@ -38,7 +38,7 @@ def wait(panel) -> str:
     return panel.status.text
 
 
-def test_masks_follow_points_at_once_and_a_run_is_learnt_and_shown(scene, server):
+def test_masks_follow_points_that_are_placed(scene, server):
     panel = open_panel(scene, server)
     volume, liver = panel.volume.currentNode(), panel.clicks.currentNode()
     panel.live.toggle()
@@ -49,21 +49,23 @@ def test_masks_follow_points_at_once_and_a_run_is_learnt_and_shown(scene, server
         liver.AddControlPoint(list(point.ras), point.label)
     assert wait(panel) == "Done"
     assert all(read_segment(scene, node, "liver", volume)[y, x, frame] for frame, y, x in ROWS)
-    panel.live.toggle()
-    panel.segment_button.press()
-    assert not panel.segment_button.enabled and panel.stop_button.enabled
-    assert wait(panel) == "Done"
-    study = panel._study
-    masks = read_segment(scene, node, "liver", volume)
-    assert study.run == 1 and all(masks[y, x, frame] for frame, y, x in ROWS)
-    assert scene.nodes.recall(volume).project == study.memory.project
     panel.cleanup()
-    again = open_panel(scene, server)
-    again.volume.setCurrentNode(volume)
-    again.clicks.setCurrentNode(liver)
-    again.segment_button.press()
-    assert wait(again) == "Done" and again._study.memory.project == study.memory.project
-    assert np.array_equal(read_segment(scene, node, "liver", volume), masks)
+
+
+def test_a_negative_refines_the_project_that_is_remembered_with_the_volume(scene, server, segmented):
+    panel = open_panel(scene, server)
+    volume = panel.volume.currentNode()
+    scene.nodes.remember(volume, segmented[0].memory)
+    panel.clicks.setCurrentNode(add_points(scene, "liver", POINTS))
+    panel.negatives.setCurrentNode(add_points(scene, "not it", [Point("beside", place_ras(0, 1, 1))]))
+    panel.refine_button.press()
+    assert not panel.refine_button.enabled and panel.stop_button.enabled
+    assert wait(panel) == "Done"
+    study, project = panel._study, segmented[0].memory.project
+    assert (study.memory.project, scene.nodes.recall(volume)) == (project, study.memory)
+    assert study.connection.get(f"/projects/{project}/runs/{study.run}")["refined_from"] == 1
+    masks = read_segment(scene, scene.nodes.find_segmentation(volume), "liver", volume)
+    assert masks[1, 1, 0] == 0 and all(masks[y, x, frame] for frame, y, x in ROWS)
 
 
 def test_what_is_wrong_is_said_in_the_panel_and_can_be_put_right(scene, server):

@@ -152,7 +152,12 @@ class Study:
     def stop(self) -> None:
         """Have the run end now; what it has found becomes its result."""
         if self.run is not None:
-            self.connection.post(f"{self._path}/runs/{self.run}/cancel")
+            try:
+                self.connection.post(f"{self._path}/runs/{self.run}/cancel")
+            except LostError:
+                raise
+            except ServerError:
+                pass  # it is over already, as whoever follows it sees
 
     def listen(self, on: bool) -> None:
         """Let masks follow what is said at once, or no longer; the server forgets it after two minutes of silence."""

@@ -71,7 +71,7 @@ def test_an_empty_mask_empties_its_segment(scene):
 
 
 def test_what_is_remembered_of_a_volume_is_kept_with_it(scene):
-    volume, memory = add_volume(scene), Memory("http://host", "1", "2", {"liver": [[0, 1, 2, 1]]})
+    volume, memory = add_volume(scene), Memory("http://host", "1", "2", TILTED.tolist(), {"liver": [[0, 1, 2, 1]]})
     assert scene.nodes.recall(volume) is None
     scene.nodes.remember(volume, memory)
     assert scene.nodes.recall(volume) == memory

@@ -59,6 +59,8 @@ def test_a_project_is_found_again_when_slicer_was_started_again(segmented, serve
     memory = Memory.from_text(first.memory.to_text())
     study = finish(open_study(Connection(server), VOLUME, memory))
     assert memory == first.memory == study.memory and study.can_refine
+    rounded = replace(VOLUME, ijk_to_ras=VOLUME.ijk_to_ras + 1e-6)
+    assert finish(open_study(Connection(server), rounded, memory)).memory == memory
 
 
 def test_clicks_taken_away_in_slicer_go_and_those_made_on_the_page_stay(server):
@@ -99,6 +101,8 @@ def test_a_preset_is_chosen_for_the_runs_to_come(server):
 
 def test_a_volume_that_has_changed_or_whose_project_is_gone_is_sent_anew(server):
     study = finish(open_study(Connection(server), renamed("gone")))
+    moved = replace(renamed("gone"), ijk_to_ras=VOLUME.ijk_to_ras + 0.1)
+    assert finish(open_study(Connection(server), moved, study.memory)).memory.project != study.memory.project
     gone = replace(study.memory, project="0123456789abcdef")
     assert finish(open_study(Connection(server), renamed("gone"), gone)).memory.project != study.memory.project
     assert finish(open_study(Connection(server), renamed("other"), study.memory)).memory.project != study.memory.project

@@ -25,6 +25,7 @@ FIRST_OBJECT = "object"  # that every project begins with
 POLL_S, LOST_S, ANSWER_LIMIT_S = 0.5, 2.0, 120.0
 AT_ONCE = 16  # frames between two signs of life
 LONGEST_NAME = 60
+SAME_PLACE_MM = 1e-3
 
 T = TypeVar("T")
 
@@ -55,8 +56,8 @@ class Volume:
 
     @property
     def digest(self) -> str:
-        """Changes with the voxels and with where they lie."""
-        facts = (self.array.shape, self.array.dtype.str, self.ijk_to_ras.tolist())
+        """Changes with the voxels."""
+        facts = (self.array.shape, self.array.dtype.str)
         found = hashlib.sha256(repr(facts).encode())
         for plane in self.array:
             found.update(np.ascontiguousarray(plane).data)
@@ -88,7 +89,13 @@ class Memory:
     address: str
     project: str
     digest: str
+    ijk_to_ras: list[list[float]]
     said: dict[str, list[list[int]]] = field(default_factory=dict)
+
+    def is_about(self, volume: Volume, digest: str) -> bool:
+        """Whether a volume is still the one that was sent; a scene that was saved gives its place back rounded."""
+        matrix = np.array(self.ijk_to_ras, np.float64)
+        return self.digest == digest and np.allclose(matrix, volume.ijk_to_ras, rtol=0, atol=SAME_PLACE_MM)
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))
@@ -247,7 +254,7 @@ def open_study(connection: Connection, volume: Volume, memory: Memory | None = N
     """The study of a volume: the one remembered if it is still there, or else a new one, for which it is sent."""
     grid, digest = volume.grid, volume.digest
     connection.get("/health")  # the address and the token are right before anything large is sent
-    if memory is not None and (memory.address, memory.digest) == (connection.address, digest):
+    if memory is not None and memory.address == connection.address and memory.is_about(volume, digest):
         try:
             check_grid(connection.get(f"/projects/{memory.project}"), grid)
             return Study(connection, grid, memory)
@@ -260,7 +267,7 @@ def open_study(connection: Connection, volume: Volume, memory: Memory | None = N
     yield Step("The server reads the volume")
     state = connection.post("/projects", {"input": path})
     check_grid(state, grid)
-    return Study(connection, grid, Memory(connection.address, state["id"], digest))
+    return Study(connection, grid, Memory(connection.address, state["id"], digest, volume.ijk_to_ras.tolist()))
 
 
 def _show(shares: Generator[float, None, T], text: str) -> Steps[T]:

@@ -1,10 +1,13 @@
 """A volume goes to a running server and its masks come back to the voxel, whatever happens in between."""
 
+import doctest
 from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from FewpointLib import grid
+from FewpointLib import study as study_module
 from FewpointLib.connection import Connection, LostError, ServerError
 from FewpointLib.grid import PlaceError, Point
 from FewpointLib.study import Clicks, Memory, check_grid, is_negative, open_study, sort_points
@@ -209,3 +212,9 @@ def test_negatives_are_named_as_in_files_of_points(name):
 def test_labels_and_a_second_list_say_where_the_object_is_not():
     one, two, three = POINTS[0], replace(POINTS[1], label="F-2 negative"), POINTS[2]
     assert sort_points("liver", [one, two], [three]) == Clicks("liver", (one,), (two, three))
+
+
+@pytest.mark.parametrize("module", [grid, study_module], ids=["grid", "study"])
+def test_the_examples_of_the_module_hold(module):
+    done = doctest.testmod(module)
+    assert done.attempted and not done.failed

@@ -25,6 +25,7 @@ SLOW = (
     "end_to_end",
     "engines",
     "golden",
+    "integrations",
     "pipeline",
     "runs",
     "web",

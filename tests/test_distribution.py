@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("setuptools", "77", reason="needs setuptools 77 or newer: pip install '.[test]'")
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = (".ci", ".github", "benchmarks", "docs", "src", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "integrations", "src", "tests")
 LEFT_BY_TOOLS = ("__pycache__", ".egg-info", ".pyc")
 
 

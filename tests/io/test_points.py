@@ -160,7 +160,7 @@ def test_millimetres_find_their_voxel(tmp_path, text, name):
     assert read_points(save(tmp_path, text, name), VOLUME).coordinates.tolist() == [[3, 3, 19]]
 
 
-def slicer_list(name: str, positions: list, **fields: str) -> dict:
+def slicer_list(name: str, positions: list, **fields) -> dict:
     points = [{"label": f"F-{index}", "position": position} for index, position in enumerate(positions)]
     points.append({"label": "preview", "position": [0, 0, 0], "positionStatus": "preview"})
     return {"type": "Fiducial", "name": name, "coordinateSystem": "LPS", "controlPoints": points, **fields}
@@ -175,6 +175,26 @@ def test_point_lists_of_slicer_are_read_with_their_names(tmp_path):
     assert len(read_points(save(tmp_path, json.dumps({"markups": ras}), "F.mrk.json"), VOLUME)) == 1
 
 
+def test_each_point_list_of_slicer_has_its_own_system_and_unit(tmp_path):
+    small = {"coordinateSystem": "RAS", "coordinateUnits": ["um", "UCUM", "micrometer"]}
+    lists = [slicer_list("a", [[-2, -14, 5]], coordinateUnits="mm"), slicer_list("b", [[4e3, 14e3, 5e3]], **small)]
+    points = read_points(save(tmp_path, json.dumps({"markups": lists}), "F.mrk.json"), VOLUME)
+    assert dict(zip(points.objects, points.coordinates.tolist(), strict=True)) == {"a": [3, 3, 19], "b": [3, 3, 18]}
+
+
+def test_lists_and_points_of_slicer_called_negative_are_where_the_object_is_not(tmp_path):
+    liver = slicer_list("liver", [[-2, -14, 5], [-4, -14, 5]])
+    liver["controlPoints"][1]["label"] = "F-2 negative"
+    lists = [liver, slicer_list("liver-negative", [[-6, -14, 5]]), slicer_list("Negative", [[-8, -14, 5]])]
+    points = read_points(save(tmp_path, json.dumps({"markups": lists}), "F.mrk.json"), VOLUME)
+    assert (points.coordinates.tolist(), points.objects) == ([[3, 3, 19]], ("liver",))
+    found = dict(zip((x for _, _, x in points.negatives.tolist()), points.negative_objects, strict=True))
+    assert found == {18: "liver", 17: "liver", 16: ""}
+    old = "# CoordinateSystem = LPS\n# columns = id,x,y,z,label\n1,-2,-14,5,F-1\n2,-4,-14,5,F-2 negative\n"
+    points = read_points(save(tmp_path, old, "F.fcsv"), VOLUME)
+    assert (points.coordinates.tolist(), points.negatives.tolist()) == ([[3, 3, 19]], [[3, 3, 18]])
+
+
 @pytest.mark.parametrize(
     ("text", "name", "fragments"),
     [
@@ -185,6 +205,8 @@ def test_point_lists_of_slicer_are_read_with_their_names(tmp_path):
         (json.dumps({"markups": [slicer_list("a", [[float("nan")] * 3])]}), "a.mrk.json", ["finite"]),
         (json.dumps({"markups": [slicer_list("a", [])]}), "a.mrk.json", ["at least one point"]),
         (json.dumps({"markups": [slicer_list("a", [], coordinateSystem="XYZ")]}), "a.mrk.json", ["RAS or LPS", "XYZ"]),
+        (json.dumps({"markups": [slicer_list("a", [], coordinateUnits="cm")]}), "a.mrk.json", ["mm or um", "cm"]),
+        (json.dumps({"markups": [{"type": "Line", "controlPoints": []}]}), "a.mrk.json", ["must hold a point list"]),
         (json.dumps({"markups": [slicer_list("a", [[900, 0, 0]])]}), "a.mrk.json", ["F-0 lies outside", "470"]),
         (json.dumps({"markups": [slicer_list("a", [[1e300, 0, 0]])]}), "a.mrk.json", ["finite"]),
         ("1," + "9" * 200_000 + "\n", "a.fcsv", ["comma-separated", "field limit"]),

@@ -81,9 +81,9 @@ def wait_for(client, project: str, run: int) -> dict:
 
 
 @contextmanager
-def serve_in_thread(app) -> Iterator[str]:
-    """Serve an application at a free port as `fewpoint annotate` does; gives its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
+def serve_in_thread(app, port: int = 0) -> Iterator[str]:
+    """Serve an application at a port, or a free one, as `fewpoint annotate` does; gives its address."""
+    listener = socket.create_server(("127.0.0.1", port))
     server = uvicorn.Server(configure(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

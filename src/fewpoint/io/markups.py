@@ -1,4 +1,8 @@
-"""Point lists of 3D Slicer: .mrk.json, and .fcsv of its earlier versions."""
+"""Point lists of 3D Slicer: .mrk.json, and .fcsv of its earlier versions.
+
+Slicer knows no negative points, so names say it: a list or a point whose name ends in "negative" is where the object is
+not.
+"""
 
 import csv
 import json
@@ -11,6 +15,9 @@ SUFFIXES = (".mrk.json", ".fcsv")
 POINT_LIST = "Fiducial"
 # Slicer has written the coordinate system as a word and, before that, as a number.
 SYSTEMS = {"ras": "ras", "lps": "lps", "0": "ras", "1": "lps"}
+SIGNS = {"ras": (1, 1, 1), "lps": (-1, -1, 1)}
+UNITS_MM = {"mm": 1.0, "um": 1e-3}
+NEGATIVE, JOINTS = "negative", " _-"
 OLD_COLUMNS = ("id", "x", "y", "z")
 
 
@@ -25,21 +32,32 @@ class Mark:
 
 
 def parse_markups(text: str) -> tuple[str, list[Mark]]:
-    """The coordinate system, "ras" or "lps", and the placed points of all point lists of a .mrk.json.
+    """The coordinate system, always "ras", and the placed points of all point lists of a .mrk.json.
 
-    Each list is an object, named as in Slicer.
+    Each list is an object, named as in Slicer; one called "liver negative" has the negatives of "liver", one called
+    "negative" those of all objects.
     """
     try:
         lists = [entry for entry in json.loads(text)["markups"] if entry.get("type", POINT_LIST) == POINT_LIST]
-        systems = {str(entry.get("coordinateSystem", "LPS")) for entry in lists}
-        marks = [_to_mark(index, point, entry) for entry in lists for index, point in enumerate(entry["controlPoints"])]
+        marks = [mark for entry in lists for mark in _read_list(entry)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             "a .mrk.json must hold point lists as 3D Slicer saves them, got something else; save it again there"
         ) from error
-    if len(systems) != 1:
-        raise InputError(f"a .mrk.json must hold point lists in one coordinate system, got {len(systems)}")
-    return _name_system(systems.pop()), [mark for mark in marks if mark is not None]
+    if not lists:
+        raise InputError("a .mrk.json must hold a point list, this one has none; place points and save them again")
+    return "ras", marks
+
+
+def split_name(name: str) -> tuple[str, bool]:
+    """The object that a list or a point is about, and whether its points lie on it.
+
+    >>> split_name("liver"), split_name("liver-negative"), split_name("Negative")
+    (('liver', True), ('liver', False), ('', False))
+    """
+    head, ending = name[: -len(NEGATIVE)], name[-len(NEGATIVE) :]
+    is_word = not head or head.endswith(tuple(JOINTS))
+    return (head.rstrip(JOINTS), False) if ending.lower() == NEGATIVE and is_word else (name, True)
 
 
 def parse_old_markups(text: str) -> tuple[str, list[Mark]]:
@@ -64,12 +82,26 @@ def _split(text: str) -> list[list[str]]:
         raise InputError(f"an .fcsv must be comma-separated text, got {error}; save it again in Slicer") from error
 
 
-def _to_mark(index: int, point: dict, entry: dict) -> Mark | None:
-    """None for a point that was not placed yet."""
-    if point.get("positionStatus", "defined") != "defined":
-        return None
-    x, y, z = map(float, point["position"])
-    return Mark(f"point {point.get('label') or index + 1}", (x, y, z), str(entry.get("name") or ""))
+def _read_list(entry: dict) -> list[Mark]:
+    """The placed points of a list, in RAS millimetres."""
+    signs = SIGNS[_name_system(str(entry.get("coordinateSystem", "LPS")))]
+    unit_mm = _measure_unit(entry.get("coordinateUnits", "mm"))
+    name, on_object = split_name(str(entry.get("name") or ""))
+    marks = []
+    for number, point in enumerate(entry["controlPoints"], 1):
+        if point.get("positionStatus", "defined") == "defined":
+            label = str(point.get("label") or number)
+            x, y, z = (sign * unit_mm * float(value) for sign, value in zip(signs, point["position"], strict=True))
+            marks.append(Mark(f"point {label}", (x, y, z), name, on_object and split_name(label)[1]))
+    return marks
+
+
+def _measure_unit(given: object) -> float:
+    """A unit in millimetres; given: its code, or a DICOM term whose first part is the code."""
+    code = given[0] if isinstance(given, list) and given else given
+    if code not in UNITS_MM:
+        raise InputError(f"the points must be in mm or um, got {str(code)[:40]}; save them again in Slicer")
+    return UNITS_MM[str(code)]
 
 
 def _to_old_mark(number: int, record: dict[str, str]) -> Mark:
@@ -77,7 +109,7 @@ def _to_old_mark(number: int, record: dict[str, str]) -> Mark:
         x, y, z = (parse_number(str(record[axis])) for axis in "xyz")
     except (KeyError, ValueError):
         raise InputError(f"line {number} must hold {','.join(OLD_COLUMNS)} and more, got something else") from None
-    return Mark(f"line {number}", (x, y, z), "")
+    return Mark(f"line {number}", (x, y, z), "", split_name(str(record.get("label") or ""))[1])
 
 
 def _name_system(text: str) -> str:

@@ -219,7 +219,9 @@ def test_who_did_something_is_the_user_whatever_they_say(anna, bob, place):
     signed = [line.get("by") or line.get("review", {}).get("by") for line in lines]
     assert signed[0] == "anna.anna~x7/t1"
     assert len(signed) > 20 and all(re.fullmatch("bob\\.bob~[a-z0-9/A-Z]*", by) for by in signed[1:])
-    asked = [schema for schema in APP.openapi()["components"]["schemas"].values() if "by" in schema.get("properties", {})]
+    asked = [
+        schema for schema in APP.openapi()["components"]["schemas"].values() if "by" in schema.get("properties", {})
+    ]
     assert len(asked) == 6  # five requests, all tried above, and the review that is told
 
 

@@ -7,11 +7,11 @@ import json
 import os
 import sys
 import threading
-import time
 from collections import OrderedDict
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -105,7 +105,7 @@ class Audit:
         visitor, route = scope.get(VISITOR), getattr(scope.get("route"), "path", "")
         who, method = "" if visitor is None else visitor.name, scope.get("method", "SOCKET")
         facts = {"who": who, "from": (scope.get("client") or ("",))[0], "status": status}
-        if status in REFUSALS:
+        if status in REFUSALS and (status != 404 or scope["path"].startswith("/api/")):  # no icon is no attempt
             self._refuse(did=f"{method} {scope['path'][:LONGEST_TEXT]}", **facts)
         elif status < 400 and self._counts(method, route, who, scope.get("path_params", {})):
             shown = {**scope.get(ABOUT, {}), **{k: v for k, v in scope["path_params"].items() if k != "project"}}
@@ -122,7 +122,7 @@ class Audit:
 
     def _is_first_look(self, who: str, what: str) -> bool:
         """Whether somebody has to do with a thing for the first time in a while."""
-        now, key = time.monotonic(), (who, what)
+        now, key = monotonic(), (who, what)
         seen = self._looks.get(key)
         if seen is not None and now - seen < LOOK_SECONDS:
             return False
@@ -134,7 +134,7 @@ class Audit:
 
     def _refuse(self, **entry: Any) -> None:
         """Write a refusal down, unless there were many in this minute, which are counted."""
-        minute = int(time.monotonic() // 60)
+        minute = int(monotonic() // 60)
         if minute != self._minute:
             if self._refused > MOST_REFUSED_A_MINUTE:
                 self._log.write(did="refused", left_out=self._refused - MOST_REFUSED_A_MINUTE)

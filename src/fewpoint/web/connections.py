@@ -26,8 +26,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_made(cast(Transport, transport))
         self._waits_since = self._moved_at = self.loop.time()
         self._unread = 0
-        if len(self.connections) > self.most:
-            self._make_room()
+        self._make_room()
         self._look_later()
 
     @property
@@ -40,9 +39,11 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
 
     def _make_room(self) -> None:
-        """Close the one that has waited longest, which may be this one if all others are being answered."""
-        waiting = [each for each in self.connections if isinstance(each, BoundedProtocol) and each.is_waiting]
-        min(waiting, key=lambda each: each._waits_since).transport.abort()
+        """If there are too many, close the one that has waited longest: this one if all others are being answered."""
+        there = [each for each in self.connections if not each.transport.is_closing()]
+        if len(there) > self.most:
+            waiting = [each for each in there if isinstance(each, BoundedProtocol) and each.is_waiting]
+            min(waiting, key=lambda each: each._waits_since).transport.abort()
 
     def _look_later(self) -> None:
         self.loop.call_later(LOOK_SECONDS, self._look)

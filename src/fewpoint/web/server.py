@@ -30,6 +30,7 @@ from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.images import WINDOWS
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
+from fewpoint.web.aside import Aside
 from fewpoint.web.audit import ABOUT, Audit, AuditLog
 from fewpoint.web.broadcast import Waiting
 from fewpoint.web.edits import edit_masks
@@ -172,6 +173,7 @@ def create_app(options: Options) -> FastAPI:
     app.exception_handler(FewpointError)(_explain)
     app.exception_handler(RequestValidationError)(_explain_request)
     app.exception_handler(HTTPException)(_explain_http)
+    app.add_middleware(Aside)
     app.add_middleware(Guard, gate=options.gate)
     app.add_middleware(Audit, log=AuditLog(options.audit))
     return app

@@ -95,6 +95,35 @@ def test_messages_for_a_page_that_does_not_read_are_bounded_in_number_and_size()
     assert asyncio.run(listen(["x"] * (MOST_WAITING + 1) + ["y"])) == [None, "y"]
 
 
+def test_an_input_that_takes_long_to_open_keeps_nobody_from_opening_another(client, monkeypatch):
+    going_on, real = threading.Event(), sessions.Pixels.read
+
+    def read(path):
+        if path.name == "truth":
+            assert going_on.wait(60)
+        return real(path)
+
+    monkeypatch.setattr(sessions.Pixels, "read", read)
+    answers = []
+    slow = threading.Thread(target=lambda: answers.append(client.post("/api/projects", json={"input": "truth"})))
+    slow.start()
+    assert open_frames(client)["frames"] == 6 and not answers
+    going_on.set()
+    slow.join()
+    assert answers[0].status_code == 200
+
+
+def test_one_project_asked_for_by_many_at_once_is_opened_once(client, monkeypatch):
+    opened, real = [], sessions.Pixels.read
+    monkeypatch.setattr(sessions.Pixels, "read", lambda path: opened.append(path) or real(path))
+    threads = [threading.Thread(target=open_frames, args=(client,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 1
+
+
 def test_uploads_have_a_quota_and_leave_room_on_the_disk(root, monkeypatch):
     place = Root.of(root)
     check_quota(place, 100)

@@ -4,11 +4,14 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -391,6 +394,13 @@ def default_store_folder() -> Path:
     return Path(base) / "fewpoint" / "projects"
 
 
+class _Turn:
+    """Held by whoever opens a project."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+
 class Workspace:
     """All projects that can be opened, and those that are open."""
 
@@ -401,6 +411,7 @@ class Workspace:
         self.pixels = PixelStore()
         self._sessions: dict[str, Session] = {}
         self._lock = threading.RLock()
+        self._opening: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
     def of_user(self, name: str) -> "Workspace":
         """The same open projects, of which only those can be found that a user may open."""
@@ -419,7 +430,7 @@ class Workspace:
     def open_input(self, path: Path) -> Session:
         """The project of an input, begun if there is none."""
         place, notes = self.store.place(path)
-        with self._lock:
+        with self._alone(project_id(place)):
             opened = self._find_open(project_id(place))
             if opened is not None:
                 return opened
@@ -434,7 +445,7 @@ class Workspace:
             return self._keep(Session(log, pixels, self.root, self.pixels, notes))
 
     def open_project(self, path: Path) -> Session:
-        with self._lock:
+        with self._alone(project_id(path)):
             return self._find_open(project_id(path)) or self._open(path)
 
     def _find_open(self, number: str) -> Session | None:
@@ -449,13 +460,21 @@ class Workspace:
     def find(self, number: str) -> Session:
         """An open project by its id, or one that can be opened."""
         opened = self._find_open(number)
-        if opened is not None:  # without the lock, which somebody who opens a large input holds for long
+        if opened is not None:
             return opened
+        path = self.find_file(number)
+        with self._alone(number):
+            return self._find_open(number) or self._open(path)
+
+    @contextmanager
+    def _alone(self, number: str) -> Iterator[None]:
+        """Let nobody else open the same project meanwhile; others can be opened, however long this one takes."""
         with self._lock:
-            for path in self.list_files():
-                if project_id(path) == number:
-                    return self._find_open(number) or self._open(path)
-        raise MissingError(NO_PROJECT)
+            turn = self._opening.get(number)
+            if turn is None:
+                turn = self._opening[number] = _Turn()
+        with turn.lock:
+            yield
 
     def find_file(self, number: str) -> Path:
         """The file of a project by its id."""
@@ -531,12 +550,15 @@ class Workspace:
 
     def _check_room(self) -> None:
         """Raise BusyError if no further project can be opened."""
-        if len(self._sessions) >= MOST_OPEN_AT_ALL and all(each.is_busy for each in self._sessions.values()):
+        with self._lock:
+            opened = list(self._sessions.values())
+        if len(opened) >= MOST_OPEN_AT_ALL and all(each.is_busy for each in opened):
             raise BusyError(f"{MOST_OPEN_AT_ALL} projects are open; close one, or try again later")
 
     def _keep(self, session: Session) -> Session:
-        self._sessions[session.id] = session
-        self._close_idle(session)
+        with self._lock:
+            self._sessions[session.id] = session
+            self._close_idle(session)
         return session
 
     def _close_idle(self, kept: Session) -> None:

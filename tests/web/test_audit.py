@@ -19,7 +19,7 @@ BEARER = {"Authorization": f"Bearer {GATE.token}"}
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "audit" / "8760.jsonl"
+    return tmp_path / "new" / "audit.jsonl"
 
 
 @pytest.fixture
@@ -105,6 +105,6 @@ def test_a_file_that_cannot_be_written_is_told_once_and_keeps_nobody_from_workin
     assert capsys.readouterr().err.count("cannot be written") == 1
 
 
-def test_every_port_has_a_file_of_its_own(monkeypatch, tmp_path):
+def test_it_lies_with_the_data_of_whoever_starts_the_server(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert audit_file(8760) == tmp_path / "fewpoint" / "audit" / "8760.jsonl"
+    assert audit_file() == tmp_path / "fewpoint" / "audit.jsonl"

@@ -7,7 +7,7 @@ import typer
 
 app = typer.Typer(help="The users of a server: add, list or revoke them.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="Name of the user, and of their folder below the root.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the user, and of their folder below the root.")]
 UsersPath = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="The file of users. By default fewpoint/users.json with your data."),

@@ -30,10 +30,10 @@ DOWNLOADS = ("/file", "/exports/{name}")
 IN_PROJECT_FILE = ("/actions", "/strokes", "/edits", "/imports", "/review", "/look", "/live", "/live/size")
 
 
-def audit_file(port: int) -> Path:
-    """Where the server at a port writes down who did what."""
+def audit_file() -> Path:
+    """Where the servers of this user write down who did what."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "fewpoint" / "audit" / f"{port}.jsonl"
+    return Path(base) / "fewpoint" / "audit.jsonl"
 
 
 class AuditLog:
@@ -104,7 +104,8 @@ class Audit:
         """An answer begins."""
         visitor, route = scope.get(VISITOR), getattr(scope.get("route"), "path", "")
         who, method = "" if visitor is None else visitor.name, scope.get("method", "SOCKET")
-        facts = {"who": who, "from": (scope.get("client") or ("",))[0], "status": status}
+        here, there = scope.get("server") or ("", 0), scope.get("client") or ("", 0)
+        facts = {"who": who, "from": there[0], "port": here[1], "status": status}
         if status in REFUSALS and (status != 404 or scope["path"].startswith("/api/")):  # no icon is no attempt
             self._refuse(did=f"{method} {scope['path'][:LONGEST_TEXT]}", **facts)
         elif status < 400 and self._counts(method, route, who, scope.get("path_params", {})):

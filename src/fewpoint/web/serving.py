@@ -32,7 +32,7 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
     os.environ[WITHIN] = str(options.root.path)  # for the processes of runs, too
     warm_up(opened)
     listener = _listen(options.gate.host, port)
-    options = replace(options, audit=audit_file(listener.getsockname()[1]))
+    options = replace(options, audit=audit_file())
     left: list[Path | None] = []
     app = create_app(options)
     state = app.state.fewpoint

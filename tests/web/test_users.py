@@ -161,6 +161,19 @@ def test_nothing_of_another_user_can_be_taken_into_a_project(anna, place, path):
     assert anna.post(f"/api/projects/{own}/runs", json={"added": [path]}).status_code == 404
 
 
+def test_links_from_ones_own_folder_to_that_of_another_are_not_followed(anna, bob, bobs, place):
+    own = anna.post("/api/projects", json={"input": "anna/frames"}).json()["id"]
+    (place / "anna/points.csv").unlink()
+    (place / "anna/points.csv").symlink_to(place / f"bob/{SECRET}/points.csv")
+    (place / "anna/linked").symlink_to(place / f"bob/{SECRET}")
+    (place / "anna/series").mkdir()
+    (place / "anna/series/0.png").symlink_to(next((place / f"bob/{SECRET}/frames").iterdir()))
+    assert anna.post(f"/api/projects/{own}/imports", json={"object": "object"}).status_code == 422
+    assert anna.get("/api/files", params={"path": "anna/linked"}).status_code == 404
+    assert anna.post("/api/projects", json={"input": "anna/linked/frames"}).status_code == 404
+    assert anna.post("/api/projects", json={"input": "anna/series"}).status_code == 422
+
+
 def test_a_project_file_that_names_an_input_of_another_user_opens_nothing(anna, bob, bobs, place):
     header = (place / f"bob/{SECRET}/frames.fewpoint").read_text().splitlines()[0]
     for folder in ("anna", "shared"):

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGE_BYTES = 2**18
-JSON = "application/json"
+JSON = "json"  # of application/json, and of others that are read as it is
 
 
 class Aside:
@@ -25,7 +25,7 @@ class Aside:
         self._turn = asyncio.Semaphore(1)  # each takes ten times its size in memory while it is read
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not Headers(scope=scope).get("content-type", "").startswith(JSON):
+        if scope["type"] != "http" or JSON not in Headers(scope=scope).get("content-type", "").lower():
             await self._app(scope, receive, send)
             return
         body = await _read(receive)

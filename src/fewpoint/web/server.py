@@ -334,7 +334,7 @@ def edit(session: TheSession, state: TheState, request: messages.EditRequest) ->
 def take_over(session: TheSession, state: TheState, request: messages.ImportRequest) -> messages.ActionResult:
     """Take points or masks from a file into the project."""
     found = find_own_points(session) if request.path is None else state.root.resolve(request.path)
-    if found is None:
+    if found is None or not state.root.holds(found):
         raise InputError("no points lie with the images; give a file")
     return _change(session, state, lambda: plan_import(session, found, request.object), request.by)
 

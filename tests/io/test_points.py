@@ -346,3 +346,11 @@ def test_numbers_have_the_digits_0_to_9(tmp_path, number):
     (tmp_path / "p.csv").write_text(f"frame,y,x\n0,{number},2\n", encoding="utf-8")
     with pytest.raises(InputError, match="y must be a number"):
         read_points(tmp_path / "p.csv", ImageSequence.from_array(np.zeros((1, 20, 20, 1), np.uint8)))
+
+
+def test_a_file_of_a_million_points_is_refused_before_it_takes_a_gigabyte(tmp_path):
+    with open(tmp_path / "p.csv", "w") as file:
+        file.write("frame,y,x\n")
+        file.truncate(11 * 10**6)  # a million rows have eleven megabytes
+    with pytest.raises(InputError, match="at most 8 MiB"):
+        read_points(tmp_path / "p.csv", ImageSequence.from_array(np.zeros((1, 20, 20, 1), np.uint8)))

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from fewpoint.core import Box, Words, actions
 from fewpoint.core.actions import AddPoint, MovePoint, Redo, Undo
+from fewpoint.core.project import Project, apply_action
 from fewpoint.errors import InputError, OutputError, RunConflictError
-from fewpoint.io.projects import ProjectLog, RunRecord, interrupt_runs, read_project
+from fewpoint.io import projects
+from fewpoint.io.projects import FAR_STATES, LAST_STATES, History, ProjectLog, RunRecord, interrupt_runs, read_project
 
 SHAPE = (4, 10, 12)
 
@@ -243,6 +245,42 @@ def test_a_project_of_a_later_format_is_refused(tmp_path):
         read_project(log.path)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"action": None},
+        {"action": {"kind": "add_point"}},
+        {"action": {"kind": "brush", "object": "object", "frame": 0, "runs": [[1]]}},
+        {"action": {"kind": "brush", "object": "object", "frame": 0, "runs": [[0, 10**30]]}},
+        {"action": {"kind": ["undo"]}},
+        {"run": None},
+        {"run": {"id": "one", "version": 1}},
+        {"run": {"id": 1, "version": 1, "objects": 3}},
+        {"look": {"low": "dark"}},
+        {"choice": {"run": None}},
+        {"review": {"verdict": "maybe", "by": "", "version": 1}},
+    ],
+    ids=json.dumps,
+)
+def test_a_line_that_was_changed_is_refused_by_its_number(tmp_path, line):
+    log = begin(tmp_path)
+    log.close()
+    with log.path.open("a") as file:
+        file.write(json.dumps(line) + "\n" + json.dumps({"look": {}}) + "\n")
+    with pytest.raises(InputError, match=r"frames\.fewpoint"):
+        read_project(log.path)
+
+
+def test_the_memory_of_a_history_grows_with_its_clicks_and_not_with_their_square():
+    def count_kept(clicks: int) -> int:
+        history = History(Project((4, 100, 100)))
+        for number in range(clicks):
+            history.do(AddPoint("object", 0, *divmod(number, 100)))
+        return sum(len(state.objects[0].points) for state in history._states.values())
+
+    assert count_kept(4000) < 3 * count_kept(2000) < 3 * (LAST_STATES + 2 * FAR_STATES) * 2000
+
+
 STEPS = st.one_of(
     st.builds(AddPoint, st.just("object"), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.booleans()),
     st.builds(actions.RemovePoint, st.integers(1, 12)),
@@ -255,6 +293,56 @@ STEPS = st.one_of(
     st.just(Undo()),
     st.just(Redo()),
 )
+
+
+class SlowHistory:
+    """Everything is done again from the beginning after every deed."""
+
+    def __init__(self) -> None:
+        self.done, self.undone, self.version = [], [], 0
+
+    @property
+    def project(self) -> Project:
+        project = Project(SHAPE)
+        for action, _, number in self.done:
+            try:
+                project = apply_action(action, project, number)
+            except InputError:
+                continue
+        return project
+
+    def do(self, action, by) -> None:
+        if isinstance(action, Undo | Redo):
+            source, target = (self.done, self.undone) if isinstance(action, Undo) else (self.undone, self.done)
+            deed = next((each for each in reversed(source) if each[1] == by), None)
+            if deed is None:
+                raise InputError("nothing")
+            if isinstance(action, Redo):
+                apply_action(deed[0], self.project, deed[2])
+            source.remove(deed)
+        else:
+            deed, target = (action, by, self.version + 1), self.done
+            apply_action(action, self.project, self.version + 1)
+            self.undone = [each for each in self.undone if each[1] != by]
+        target.append(deed)
+        self.version += 1
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_history_that_keeps_few_states_is_as_one_that_does_all_again(monkeypatch, data):
+    monkeypatch.setattr(projects, "LAST_STATES", data.draw(st.integers(1, 3)))
+    monkeypatch.setattr(projects, "FAR_STATES", data.draw(st.integers(1, 3)))
+    fast, slow = History(Project(SHAPE)), SlowHistory()
+    for step, by in data.draw(st.lists(st.tuples(STEPS, st.sampled_from(["a.x/1", "b.y/1"])), max_size=40)):
+        refused = []
+        for history in (fast, slow):
+            try:
+                history.do(step, by)
+            except InputError:
+                refused.append(history)
+        assert refused in ([], [fast, slow])
+        assert fast.project == slow.project and fast.version == slow.version
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -134,6 +134,18 @@ def test_the_first_run_begins_after_clicks_on_two_frames_and_three_seconds_witho
     assert desk.runs == [("running", None)] and not desk.session.live.due
 
 
+def test_only_so_many_projects_are_answered_at_once(desk, monkeypatch):
+    monkeypatch.setattr(following_module, "MOST_AT_ONCE", 1)
+    desk.following.turn(desk.session, False)
+    desk.following.turn(desk.session, True)
+    assert desk.session.live.state == "starting" and len(Orders.made) == 2
+    monkeypatch.setattr(following_module, "MOST_AT_ONCE", 0)
+    desk.following.turn(desk.session, False)
+    desk.following.turn(desk.session, True)
+    assert desk.session.live.state == "failed" and "try again later" in desk.session.live.message
+    assert len(Orders.made) == 2
+
+
 def test_a_refinement_begins_a_second_after_the_last_word(desk):
     desk.learn_first()
     desk.wait(60)

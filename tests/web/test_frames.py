@@ -10,7 +10,7 @@ from PIL import Image
 from fewpoint.core import ImageSequence
 from fewpoint.io import video
 from fewpoint.io.video import write_video
-from fewpoint.web.frames import Pixels, PixelStore, without_pixels
+from fewpoint.web.frames import Pixels, PixelStore, is_mapped, without_pixels
 
 
 def write_film(path, count: int, size: tuple[int, int]) -> None:
@@ -90,3 +90,26 @@ def test_a_film_read_bit_by_bit_has_the_frames_of_one_read_at_once(tmp_path):
     whole = video.read_video(tmp_path / "film.mp4").voxels.transpose(2, 1, 0, 3)
     assert np.array_equal(film.frames, whole)
     film.close()
+
+
+@pytest.mark.parametrize("trust", ["0", "1"])
+@pytest.mark.parametrize("large", [2**27, 1])
+def test_an_array_that_is_cut_short_while_it_is_open_does_not_end_the_server(tmp_path, monkeypatch, trust, large):
+    monkeypatch.setenv("FEWPOINT_TRUST", trust)
+    monkeypatch.setattr("fewpoint.core.paging.LARGE_BYTES", large)
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(3 * 64 * 64, dtype=np.uint16).reshape(3, 64, 64))
+    pixels = Pixels.read(path)
+    assert not is_mapped(pixels.sequence.frames)  # which would be a bus error below
+    path.write_bytes(b"")
+    assert pixels.cut(0, 2)[63, 63, 0] == 3 * 64 * 64 - 1
+
+
+def test_an_input_that_was_replaced_by_another_while_it_is_open_is_a_line_and_not_the_end(client, root):
+    np.save(root / "a.npy", np.zeros((3, 16, 16), np.uint8))
+    project = client.post("/api/projects", json={"input": "a.npy"}).json()["id"]
+    (root / "a.npy").write_bytes(b"")
+    assert client.get(f"/api/projects/{project}/frames/1").status_code == 200
+    client.app.state.fewpoint.workspace.pixels.drop(project)  # as if others had taken its place in memory
+    answer = client.get(f"/api/projects/{project}/frames/2")
+    assert answer.status_code == 422 and "a.npy" in answer.text

@@ -1,5 +1,6 @@
 """What one visitor does leaves the server to the others: exports, open projects, uploads, and errors of its own."""
 
+import asyncio
 import sys
 import threading
 import time
@@ -8,11 +9,13 @@ import pytest
 
 from fewpoint.errors import InputError
 from fewpoint.web import exporting, sessions, uploads
+from fewpoint.web.broadcast import MOST_BYTES, MOST_WAITING, Waiting
 from fewpoint.web.exporting import ExportOrder
+from fewpoint.web.faults import BusyError
 from fewpoint.web.guard import HEADERS
 from fewpoint.web.places import Root
 from fewpoint.web.uploads import check_quota
-from web.visits import open_frames
+from web.visits import open_frames, watch
 
 
 def test_only_so_many_exports_are_at_work_at_once(monkeypatch, tmp_path):
@@ -28,6 +31,18 @@ def test_only_so_many_exports_are_at_work_at_once(monkeypatch, tmp_path):
         most = max(most, len(list(tmp_path.iterdir())))
         time.sleep(0.02)
     assert most == exporting.MOST_AT_WORK
+
+
+def test_exports_that_wait_are_bounded_for_each_visitor_so_that_others_are_still_answered(monkeypatch):
+    monkeypatch.setattr(exporting, "MOST_ASKED_FOR", 2)
+    with exporting._waiting_for_turn("anna"), exporting._waiting_for_turn("anna"):
+        with pytest.raises(BusyError, match="2 of your exports"), exporting._waiting_for_turn("anna"):
+            pass
+        monkeypatch.setattr(exporting, "LONGEST_WAIT_S", 0.01)
+        with pytest.raises(BusyError, match="try again later"), exporting._waiting_for_turn("bob"):
+            pass
+    with exporting._waiting_for_turn("anna"), exporting._waiting_for_turn("bob"):
+        pass
 
 
 def test_an_export_that_takes_too_long_is_ended(monkeypatch):
@@ -53,6 +68,60 @@ def test_a_project_that_is_in_use_is_not_closed(client, monkeypatch):
     monkeypatch.setattr(sessions, "MOST_OPEN", 1)
     second = client.post("/api/projects", json={"input": "truth"}).json()["id"]
     assert set(workspace._sessions) == {first, second}  # both were asked for just now
+
+
+def test_only_so_many_projects_are_open_whoever_asks_and_none_is_closed_that_is_watched(client, monkeypatch):
+    workspace = client.app.state.fewpoint.workspace
+    first = open_frames(client)["id"]
+    monkeypatch.setattr(sessions, "MOST_OPEN_AT_ALL", 1)
+    second = client.post("/api/projects", json={"input": "truth"}).json()["id"]
+    assert set(workspace._sessions) == {second}  # though it was asked for just now
+    with watch(client, second):
+        assert client.get(f"/api/projects/{first}").status_code == 429
+    assert client.get(f"/api/projects/{first}").status_code == 200
+
+
+def test_messages_for_a_page_that_does_not_read_are_bounded_in_number_and_size():
+    async def listen(texts: list[str]) -> list[str | None]:
+        waiting = Waiting()
+        for text in texts:
+            waiting.add(text)
+        return [await waiting.get() for _ in range(waiting._queue.qsize())]
+
+    assert asyncio.run(listen(["a", "b"])) == ["a", "b"]
+    assert asyncio.run(listen(["x" * (MOST_BYTES + 1)])) == ["x" * (MOST_BYTES + 1)]  # one must come through
+    assert asyncio.run(listen(["x" * MOST_BYTES, "y"])) == [None]
+    assert asyncio.run(listen(["x"] * (MOST_WAITING + 1))) == [None]
+    assert asyncio.run(listen(["x"] * (MOST_WAITING + 1) + ["y"])) == [None, "y"]
+
+
+def test_an_input_that_takes_long_to_open_keeps_nobody_from_opening_another(client, monkeypatch):
+    going_on, real = threading.Event(), sessions.Pixels.read
+
+    def read(path):
+        if path.name == "truth":
+            assert going_on.wait(60)
+        return real(path)
+
+    monkeypatch.setattr(sessions.Pixels, "read", read)
+    answers = []
+    slow = threading.Thread(target=lambda: answers.append(client.post("/api/projects", json={"input": "truth"})))
+    slow.start()
+    assert open_frames(client)["frames"] == 6 and not answers
+    going_on.set()
+    slow.join()
+    assert answers[0].status_code == 200
+
+
+def test_one_project_asked_for_by_many_at_once_is_opened_once(client, monkeypatch):
+    opened, real = [], sessions.Pixels.read
+    monkeypatch.setattr(sessions.Pixels, "read", lambda path: opened.append(path) or real(path))
+    threads = [threading.Thread(target=open_frames, args=(client,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 1
 
 
 def test_uploads_have_a_quota_and_leave_room_on_the_disk(root, monkeypatch):

@@ -1,12 +1,12 @@
 """`fewpoint annotate`: click, run, look, correct and export in the browser."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fewpoint.cli.gates import Host, NoToken, Users, choose_gate
 from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Witness
 from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
@@ -19,10 +19,6 @@ LARGEST_PORT = 65535
 InputPath = Annotated[
     Path | None,
     typer.Argument(metavar="[INPUT|PROJECT]", help="Frames to open, as for segment, or a .fewpoint project."),
-]
-Host = Annotated[
-    str,
-    typer.Option("--host", metavar="ADDRESS", help="Address to listen at, by default this machine's own."),
 ]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=LARGEST_PORT, help="0 takes any that is free.")]
 RootPath = Annotated[
@@ -44,9 +40,6 @@ Features = Annotated[
         help="A pretrained model, such as dinov2-small, whose features masks are made of before anything is learnt.",
     ),
 ]
-NoToken = Annotated[
-    bool, typer.Option("--no-token", help="Let in everybody who works on this machine, without a token.")
-]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")]
 
 
@@ -64,6 +57,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     no_live: NoLive = False,
     no_browser: NoBrowser = False,
     no_token: NoToken = False,
+    users: Users = None,
     trust: Trust = False,
 ) -> None:
     """Annotate in the browser.
@@ -72,6 +66,8 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     """
     if demo and input_path is not None:
         raise typer.BadParameter("give INPUT or --demo, not both")
+    if users is not None and (demo or input_path is not None):
+        raise typer.BadParameter("with --users everybody opens what is theirs; give --root, and no INPUT or --demo")
     from fewpoint.io.jobs import parse_changes, read_changes
     from fewpoint.methods.resolve import refuse_unknown_changes
 
@@ -88,15 +84,12 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
         raise SettingsError(
             "the annotator needs FastAPI and uvicorn, which are not installed; run: pip install 'fewpoint[annotate]'"
         ) from None
-    from fewpoint.web.guard import Gate, is_loopback
-    from fewpoint.web.keys import TOKEN_VARIABLE
     from fewpoint.web.places import Root
     from fewpoint.web.server import Options
     from fewpoint.web.serving import serve
     from fewpoint.witness.store import check_installed
 
-    if no_token and not is_loopback(host):
-        raise typer.BadParameter("--no-token is for this machine's own address alone")
+    gate = choose_gate(host, no_token, users)
     if demo:
         input_path = write_demo(Path("fewpoint-demo"))
     chosen = Root.of(root or (Path.cwd() if input_path is None else input_path.absolute().parent))
@@ -106,7 +99,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
         check_installed(model)
     options = Options(
         chosen,
-        Gate(host) if no_token else Gate.for_host(host, os.environ.pop(TOKEN_VARIABLE, "")),
+        gate,
         job,
         live=not no_live,
         features=features or "",

@@ -19,6 +19,7 @@ LONGEST_NAME = 80
 MOST_OBJECTS = 100
 MOST_POINTS_AT_ONCE = 1_000_000
 LARGEST_SEED = 2**31 - 1
+_PLACES = "_places"  # see _take_places
 PRESET_NAMES = ("auto", "accurate", "fast", "paper")
 
 
@@ -206,11 +207,16 @@ def _apply(action: object, project: Project, number: int) -> Project:
 def _add_point(action: actions.AddPoint, project: Project, number: int) -> Project:
     project.check_place(action.frame, action.y, action.x)
     target = project.find(action.object)
-    _refuse_second(target, action.frame, action.y, action.x)
+    places = _take_places(target)
+    if (action.frame, action.y, action.x) in places:
+        raise _refuse_second(target, action.frame, action.y, action.x)
     click = Click(number, action.frame, action.y, action.x, action.positive)
     # A click on the object takes back the mark that it is absent from that frame.
     absent = tuple(frame for frame in target.absent if not (action.positive and frame == action.frame))
-    return project.replaced(replace(target, points=(*target.points, click), absent=absent))
+    clicked = replace(target, points=(*target.points, click), absent=absent)
+    places.add((action.frame, action.y, action.x))
+    vars(clicked)[_PLACES] = places
+    return project.replaced(clicked)
 
 
 @_apply.register
@@ -234,8 +240,8 @@ def _move_point(action: actions.MovePoint, project: Project, number: int) -> Pro
     target, click = _find_point(project, action.point)
     frame = click.frame if action.frame is None else action.frame
     project.check_place(frame, action.y, action.x)
-    if (click.frame, click.y, click.x) != (frame, action.y, action.x):
-        _refuse_second(target, frame, action.y, action.x)
+    if (frame, action.y, action.x) in {(each.frame, each.y, each.x) for each in target.points if each is not click}:
+        raise _refuse_second(target, frame, action.y, action.x)
     moved = replace(click, frame=frame, y=action.y, x=action.x)
     return project.replaced(replace(target, points=tuple(moved if each is click else each for each in target.points)))
 
@@ -413,9 +419,16 @@ def _find_point(project: Project, number: int) -> tuple[NamedObject, Click]:
     raise InputError(f"there is no point {number}; somebody may have removed it")
 
 
-def _refuse_second(target: NamedObject, frame: int, y: int, x: int) -> None:
-    if any((click.frame, click.y, click.x) == (frame, y, x) for click in target.points):
-        raise InputError(f"{target.name} has a point at frame {frame}, y {y}, x {x} already; remove that one first")
+def _take_places(target: NamedObject) -> set[tuple[int, int, int]]:
+    """The places of an object's clicks, as a set of the caller's own to go on with.
+
+    It travels from one state of the object to the next: to gather it anew for each of n clicks would take n**2 steps.
+    """
+    return vars(target).pop(_PLACES, None) or {(click.frame, click.y, click.x) for click in target.points}
+
+
+def _refuse_second(target: NamedObject, frame: int, y: int, x: int) -> InputError:
+    return InputError(f"{target.name} has a point at frame {frame}, y {y}, x {x} already; remove that one first")
 
 
 def _check_name(name: str, project: Project) -> str:

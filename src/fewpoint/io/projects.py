@@ -16,6 +16,7 @@ short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.ru
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ RUNS_SUFFIX = ".runs"
 FORMAT = "fewpoint project"
 VERSION = 1
 LOCK_FILE = ".lock"
+LAST_STATES, FAR_STATES = 32, 32  # how many states of a project are kept: the last ones, and at most so many before
 
 RunState = Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted", "deleted"]
 ENDED = ("finished", "failed", "cancelled", "interrupted", "deleted")
@@ -114,12 +116,11 @@ class Header:
 
 @dataclass(frozen=True)
 class Deed:
-    """An action that counts. by: who did it. number: its place in the whole log. after: the project that it led to."""
+    """An action that counts. by: who did it. number: its place in the whole log."""
 
     action: Action
     by: str
     number: int
-    after: Project
 
 
 class History:
@@ -127,17 +128,25 @@ class History:
 
     What others did since stays. A person is named by a text of the form NAME.BROWSER/TAB: who has nothing left of their
     own to undo may undo what the same browser did before, and what nobody signed.
+
+    The project is kept as it was after the last deeds and, further back, after ever fewer of them; from there it is
+    made again. Each holds all its clicks, so that keeping it after every deed would take memory by the square of them.
     """
 
     def __init__(self, first: Project) -> None:
         self.version = 0
-        self._first = first
         self._done: list[Deed] = []
         self._undone: list[Deed] = []
+        self._states = {0: first}  # the project after so many of the deeds that count
 
     @property
     def project(self) -> Project:
-        return self._done[-1].after if self._done else self._first
+        return self._states[len(self._done)]
+
+    @property
+    def last_by(self) -> str:
+        """Who did the last thing that counts, empty if nobody did."""
+        return self._done[-1].by if self._done else ""
 
     def can_undo(self, by: str = "") -> bool:
         return _find_last(self._done, by) is not None
@@ -157,40 +166,53 @@ class History:
 
     def do(self, action: Action, by: str = "") -> None:
         """Change the project; InputError, and no change, for an action that has no meaning here."""
-        self._done, self._undone = self._after(action, by)
-        self.version += 1
+        self.plan(action, by)()
 
-    def check(self, action: Action, by: str = "") -> None:
-        """Raise InputError for an action that `do` would refuse."""
-        self._after(action, by)
-
-    def _after(self, action: Action, by: str) -> tuple[list[Deed], list[Deed]]:
-        """What counts and what was taken back, after an action."""
+    def plan(self, action: Action, by: str = "") -> Callable[[], None]:
+        """Check an action, with InputError for one that `do` would refuse; what is returned lets it count."""
         if isinstance(action, Undo):
-            deed = _find_last(self._done, by)
-            if deed is None:
+            taken = _find_last(self._done, by)
+            if taken is None:
                 raise InputError("there is nothing to undo that you did")
-            return self._without(deed), [*self._undone, deed]
+            return lambda: self._take_back(taken)
         if isinstance(action, Redo):
             deed = _find_last(self._undone, by)
             if deed is None:
                 raise InputError("there is nothing to redo")
-            again = replace(deed, after=apply_action(deed.action, self.project, deed.number))
-            return [*self._done, again], [each for each in self._undone if each is not deed]
-        number = self.version + 1
-        deed = Deed(action, by, number, apply_action(action, self.project, number))
-        return [*self._done, deed], [each for each in self._undone if each.by != by]
+            undone = [each for each in self._undone if each is not deed]
+        else:
+            deed = Deed(action, by, self.version + 1)
+            undone = [each for each in self._undone if each.by != by]
+        after = apply_action(deed.action, self.project, deed.number)
+        return lambda: self._add(deed, after, undone)
 
-    def _without(self, taken: Deed) -> list[Deed]:
-        """What counts without one deed; a later one that rested on it has no effect any more."""
-        place = next(index for index, deed in enumerate(self._done) if deed is taken)
-        kept = self._done[:place]
-        project = kept[-1].after if kept else self._first
-        for deed in self._done[place + 1 :]:
+    def _add(self, deed: Deed, after: Project, undone: list[Deed]) -> None:
+        self._done.append(deed)
+        self._undone = undone
+        self._keep(len(self._done), after)
+        self.version += 1
+
+    def _take_back(self, taken: Deed) -> None:
+        """Let a deed no longer count; a later one that rested on it has no effect any more."""
+        place = next(index for index in reversed(range(len(self._done))) if self._done[index] is taken)
+        del self._done[place]
+        self._undone.append(taken)
+        self._states = {count: state for count, state in self._states.items() if count <= place}
+        reached = max(self._states)
+        project = self._states[reached]
+        for count, deed in enumerate(self._done[reached:], start=reached + 1):
             with suppress(InputError):
                 project = apply_action(deed.action, project, deed.number)
-            kept.append(replace(deed, after=project))
-        return kept
+            self._keep(count, project)
+        self.version += 1
+
+    def _keep(self, count: int, state: Project) -> None:
+        """Keep the project as it is after the first so many deeds, and let go of those that lie too close."""
+        self._states[count] = state
+        apart = 1 << (count // FAR_STATES).bit_length()
+        dropped = [each for each in self._states if count - each >= LAST_STATES and each % apart]
+        for each in dropped:
+            del self._states[each]
 
 
 def _find_last(deeds: list[Deed], by: str) -> Deed | None:
@@ -323,9 +345,9 @@ class ProjectLog:
 
     def do(self, action: Action, by: str = "") -> None:
         """Check an action, write it down, then let it count."""
-        self.history.check(action, by)
+        let_count = self.history.plan(action, by)
         self._append({**({"by": by} if by else {}), "action": to_table(action)})
-        self.history.do(action, by)
+        let_count()
 
     def record_run(self, record: RunRecord) -> None:
         """Write down how a run now stands."""

@@ -7,14 +7,41 @@ from contextlib import asynccontextmanager
 
 from pydantic import BaseModel
 
-MOST_WAITING = 256  # messages that a slow page may lag behind before it is cut off and must come again
+# What a slow page may lag behind before it is cut off and must come again.
+MOST_WAITING, MOST_BYTES = 256, 2**23
+
+
+class Waiting:
+    """Messages as text that wait for one page, bounded in number and in size but for a single one."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        """Let a message wait; when there are too many, all give way to the end."""
+        self._size += len(text)
+        is_full = self._queue.qsize() >= MOST_WAITING or (self._size > MOST_BYTES and not self._queue.empty())
+        if not is_full:
+            self._queue.put_nowait(text)
+            return
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._size = 0
+        self._queue.put_nowait(None)
+
+    async def get(self) -> str | None:
+        """The next message; None: too many waited, listen again."""
+        text = await self._queue.get()
+        self._size -= len(text or "")
+        return text
 
 
 class Broadcast:
     """Takes messages from any thread and hands them to all that listen."""
 
     def __init__(self) -> None:
-        self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Queue[str | None]]] = set()
+        self._listeners: set[tuple[asyncio.AbstractEventLoop, Waiting]] = set()
         self._lock = threading.Lock()
 
     @property
@@ -32,12 +59,12 @@ class Broadcast:
         text = event.model_dump_json()
         for loop, queue in listeners:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(_put, queue, text)
+                loop.call_soon_threadsafe(queue.add, text)
 
     @asynccontextmanager
-    async def listen(self) -> AsyncIterator["asyncio.Queue[str | None]"]:
-        """A queue of messages as text; None: too many waited, listen again."""
-        entry = (asyncio.get_running_loop(), asyncio.Queue(MOST_WAITING))
+    async def listen(self) -> AsyncIterator["Waiting"]:
+        """What waits to be sent to one page."""
+        entry = (asyncio.get_running_loop(), Waiting())
         with self._lock:
             self._listeners.add(entry)
         try:
@@ -45,12 +72,3 @@ class Broadcast:
         finally:
             with self._lock:
                 self._listeners.discard(entry)
-
-
-def _put(queue: "asyncio.Queue[str | None]", text: str) -> None:
-    if queue.full():
-        while not queue.empty():
-            queue.get_nowait()
-        queue.put_nowait(None)
-    else:
-        queue.put_nowait(text)

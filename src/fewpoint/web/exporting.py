@@ -9,9 +9,12 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 
 import numpy as np
 
@@ -27,14 +30,17 @@ from fewpoint.io.formats import GRIDS, Outputs
 from fewpoint.io.projects import RunRecord, read_project, runs_folder
 from fewpoint.runs.exports import convert_run, join_objects
 from fewpoint.web import messages
-from fewpoint.web.faults import MissingError
+from fewpoint.web.faults import BusyError, MissingError
 from fewpoint.web.orders import result_folder
 from fewpoint.web.sessions import Session
 
 COMMAND = python_module("fewpoint.web.exporting")
 EXPORTS_FOLDER = "exports"
 MOST_AT_WORK, LONGEST_WAIT_S, LONGEST_EXPORT_S = 2, 600.0, 3600.0
+MOST_ASKED_FOR = 8  # of one user, or of all who have the one token; each that waits keeps a thread of the server
 _at_work = BoundedSemaphore(MOST_AT_WORK)
+_asked_for: Counter[str] = Counter()
+_counting = Lock()
 NAME = re.compile(r"run-[0-9]+-[a-z0-9-]+")
 REFUSED = 3
 
@@ -79,8 +85,11 @@ def list_formats() -> list[messages.FormatEntry]:
     ]
 
 
-def export_masks(session: Session, record: RunRecord, format_name: str, probabilities: bool) -> messages.ExportMessage:
-    """Write the masks of a run in a format, in a separate process."""
+def export_masks(
+    session: Session, record: RunRecord, request: messages.ExportRequest, owner: str = ""
+) -> messages.ExportMessage:
+    """Write the masks of a run in a format, in a separate process. owner: who asks for it."""
+    format_name = request.format
     if format_name not in LABELS:
         raise InputError(f"the format must be one of {', '.join(LABELS)}, got {format_name}")
     if not record.best:
@@ -92,10 +101,10 @@ def export_masks(session: Session, record: RunRecord, format_name: str, probabil
         version=session.log.history.version,
         run=record.id,
         format=format_name,
-        probabilities=probabilities,
+        probabilities=request.probabilities,
         out=str(out),
     )
-    done = _run_export(order)
+    done = _run_export(order, owner)
     if done.returncode == REFUSED:
         raise InputError(done.stderr.strip().splitlines()[-1])
     if done.returncode:
@@ -104,19 +113,42 @@ def export_masks(session: Session, record: RunRecord, format_name: str, probabil
     return messages.ExportMessage(name=name, path=str(out), files=json.loads(done.stdout))
 
 
-def _run_export(order: ExportOrder) -> subprocess.CompletedProcess[str]:
+def _run_export(order: ExportOrder, owner: str = "") -> subprocess.CompletedProcess[str]:
     """An export in its process; others wait while as many as may are at work."""
-    if not _at_work.acquire(timeout=LONGEST_WAIT_S):
-        raise FewpointError("too many exports are at work; try again later")
     told, environment = json.dumps(asdict(order)), safe_environment(os.environ)
+    with _waiting_for_turn(owner):
+        try:
+            return subprocess.run(
+                COMMAND,
+                input=told,
+                timeout=LONGEST_EXPORT_S,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            minutes = f"{LONGEST_EXPORT_S / 60:.0f} minutes"
+            raise FewpointError(f"the export took longer than {minutes}, and was ended") from None
+
+
+@contextmanager
+def _waiting_for_turn(owner: str) -> Iterator[None]:
+    """Wait until an export may be at work; BusyError for somebody of whose exports many wait already."""
+    with _counting:
+        if _asked_for[owner] >= MOST_ASKED_FOR:
+            raise BusyError(f"{MOST_ASKED_FOR} of your exports are at work or wait; try again when one is done")
+        _asked_for[owner] += 1
     try:
-        return subprocess.run(
-            COMMAND, input=told, timeout=LONGEST_EXPORT_S, env=environment, capture_output=True, text=True, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise FewpointError(f"the export took longer than {LONGEST_EXPORT_S / 60:.0f} minutes, and was ended") from None
+        if not _at_work.acquire(timeout=LONGEST_WAIT_S):
+            raise BusyError("too many exports are at work; try again later")
+        try:
+            yield
+        finally:
+            _at_work.release()
     finally:
-        _at_work.release()
+        with _counting:
+            _asked_for[owner] -= 1
 
 
 def find_export(session: Session, name: str) -> Path:

@@ -15,10 +15,15 @@ class TooLargeError(InputError):
     """More than may be sent."""
 
 
+class BusyError(InputError):
+    """More is asked for at once than can be done."""
+
+
 STATUS: tuple[tuple[type[FewpointError], int], ...] = (
     (MissingError, 404),
     (StaleError, 409),
     (TooLargeError, 413),
+    (BusyError, 429),
     (RunConflictError, 409),
     (OutputError, 507),
     (FewpointError, 422),

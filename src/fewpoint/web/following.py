@@ -24,6 +24,7 @@ PAUSE_S = 1.0  # without a word, before a refinement
 FIRST_PAUSE_S = 3.0  # before the first run
 FIRST_FRAMES = 2  # on which somebody must have shown an object by then
 IDLE_S = 120.0  # after the last who watched has left, before what answers at once is ended
+MOST_AT_ONCE = 16  # projects that are answered at once, each by a process
 MOST_IDLE = 1  # that are kept for somebody who may come back: each holds its images in memory
 TICK_S = 0.2
 
@@ -211,6 +212,10 @@ class Following:
             return
         self._end_oldest()
         session = followed.session
+        if sum(each.process is not None for each in self._followed.values()) >= MOST_AT_ONCE:
+            reason = f"masks of {MOST_AT_ONCE} projects are answered at once already; try again later, or press Run"
+            session.change_live(state="failed", answered=frozenset(), message=reason)
+            return
 
         def lost(reason: str) -> None:
             session.change_live(state="failed", answered=frozenset(), message=reason)

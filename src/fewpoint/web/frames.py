@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core import ImageSequence
+from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.sequence import numbered_names
 from fewpoint.core.source import Source
 from fewpoint.io.images import read_sequence
@@ -29,7 +30,7 @@ class Pixels:
     def read(cls, path: Path) -> "Pixels":
         """Read an input; of a film only the first frame is waited for."""
         if not path.name.lower().endswith(VIDEO_SUFFIXES):
-            return cls(read_sequence(path))
+            return cls(_own(read_sequence(path)))
         film = FilmReading(path)
         source = Source(str(path.absolute()), VIDEO)
         return cls(ImageSequence(film.frames, numbered_names(film.shape[0]), source), film)
@@ -104,6 +105,24 @@ class PixelStore:
             for pixels in self._kept.values():
                 pixels.close()
             self._kept.clear()
+
+
+def _own(sequence: ImageSequence) -> ImageSequence:
+    """The sequence apart from its file: to look at a mapped one that was cut short meanwhile would end the server."""
+    if not is_mapped(sequence.frames):
+        return sequence
+    frames = gather_frames(walk(sequence.frames), sequence.shape, sequence.frames.dtype)
+    return ImageSequence(frames, sequence.names, sequence.source, sequence.window)
+
+
+def is_mapped(array: np.ndarray) -> bool:
+    """Whether an array lies in a file that has a name, which others can change."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if isinstance(owner, np.memmap) and owner.filename is not None:
+            return True
+        owner = owner.base
+    return False
 
 
 def without_pixels(sequence: ImageSequence) -> ImageSequence:

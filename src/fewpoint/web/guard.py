@@ -1,10 +1,14 @@
 """Who may ask, how much, and what every answer carries."""
 
+import asyncio
 import hmac
 import ipaddress
 import secrets
 import socket
+import time
 import traceback
+from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -13,9 +17,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fewpoint.web.users import User, UsersFile
+
 COOKIE = "fewpoint_token"
 LARGEST_BODY = 16 * 2**20  # a brushed mask of many runs is the largest message there is
 UPLOADS = "/api/uploads"
+VISITOR = "fewpoint.visitor"  # where the scope of a request says who asks
+BODY_SECONDS, SLOWEST_BYTES_PER_S = 30.0, 2**13  # a body of n bytes must be there within 30 s and n / 8192 s
+MOST_AT_ONCE = 12  # requests of one user that are worked on; others of theirs wait
+MOST_SOCKETS = 128  # of one user, or of all who have the one token
+LOOK_AGAIN_S = 1.0  # after which a socket's user is looked up again
+TRY_LATER, NOT_ALLOWED = 1013, 1008
 SAFE_SITES = ("same-origin", "none")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -33,16 +45,29 @@ HEADERS = {
 
 
 @dataclass(frozen=True)
+class Visitor:
+    """Who asks. user: None on a server whose visitors are not told apart."""
+
+    user: User | None = None
+
+    @property
+    def name(self) -> str:
+        return "" if self.user is None else self.user.name
+
+
+@dataclass(frozen=True)
 class Gate:
     """What is asked of a visitor.
 
     host: the address that the server listens at. token: needed for every request; None lets in all on this machine.
-    largest_upload: bytes that one upload may have.
+    largest_upload: bytes that one upload may have. users: whose tokens are taken instead of the one, each of which
+    opens a part of the root.
     """
 
     host: str = "127.0.0.1"
     token: str | None = None
     largest_upload: int = 8 * 2**30
+    users: UsersFile | None = None
 
     @classmethod
     def for_host(cls, host: str, token: str = "", largest_upload: int = 8 * 2**30) -> "Gate":
@@ -68,6 +93,22 @@ class Gate:
             return True
         return hmac.compare_digest((given or "").encode("utf-8", "replace"), self.token.encode())
 
+    @property
+    def asks(self) -> bool:
+        """Whether a token is needed."""
+        return self.token is not None or self.users is not None
+
+    def recognise(self, given: str | None) -> Visitor | None:
+        """Who has this token; None for nobody."""
+        if self.users is None:
+            return Visitor() if self.knows(given) else None
+        user = self.users.find(given)
+        return None if user is None else Visitor(user)
+
+    def still_knows(self, visitor: Visitor) -> bool:
+        """Whether somebody who came in may stay."""
+        return self.users is None or (visitor.user is not None and self.users.holds(visitor.user))
+
     def largest_body(self, path: str) -> int:
         return self.largest_upload if path == UPLOADS else LARGEST_BODY
 
@@ -87,37 +128,66 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Asks every request and socket for its credentials, bounds its size and marks the answer."""
+    """Asks every request and socket for its credentials, bounds its size and time, and marks the answer."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app, self._gate = app, gate
+        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST_AT_ONCE))
+        self._sockets: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        refusal = self._examine(scope, Headers(scope=scope))
-        if refusal is not None and scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
+        headers = Headers(scope=scope)
+        visitor = scope[VISITOR] = self._gate.recognise(_find_token(headers))
+        refusal = self._examine(scope, headers, visitor)
+        if scope["type"] == "websocket":
+            if refusal is not None or visitor is None:
+                await send({"type": "websocket.close", "code": NOT_ALLOWED})
+            else:
+                await self._attend(scope, receive, send, visitor)
         elif refusal is not None:
             await refusal(scope, receive, _marking(send))
-        elif scope["type"] == "websocket":
-            await self._app(scope, receive, send)
-        else:
+        elif visitor is None or visitor.user is None:
             await self._pass_on(scope, receive, _marking(send))
+        else:
+            async with self._turns[visitor.name]:
+                await self._pass_on(scope, receive, _marking(send))
 
-    def _examine(self, scope: Scope, headers: Headers) -> Response | None:
+    async def _attend(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+        """Let a socket through as long as its user may come in."""
+        if self._sockets[visitor.name] >= MOST_SOCKETS:
+            await send({"type": "websocket.close", "code": TRY_LATER})
+            return
+        self._sockets[visitor.name] += 1
+        going = asyncio.ensure_future(self._app(scope, receive, send))
+        try:
+            while not going.done() and self._gate.still_knows(visitor):
+                await asyncio.wait({going}, timeout=None if visitor.user is None else LOOK_AGAIN_S)
+            if not going.done():
+                going.cancel()
+                await asyncio.wait({going})
+                with suppress(RuntimeError):  # it may be closed by now
+                    await send({"type": "websocket.close", "code": NOT_ALLOWED})
+            elif not going.cancelled():
+                going.result()
+        finally:
+            going.cancel()
+            self._sockets[visitor.name] -= 1
+
+    def _examine(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Response | None:
         """The refusal, or None for a visitor who may come in."""
         gate = self._gate
         if not gate.allows_host(headers.get("host")):
             return _refuse(403, "this server goes by another name; open the address that it printed")
         if not _is_same_origin(scope, headers):
             return _refuse(403, "another site may not use this server")
-        if scope["type"] == "http" and gate.token is not None and scope["path"] == "/":
+        if scope["type"] == "http" and gate.asks and scope["path"] == "/":
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
             if asked:
                 return self._let_in(asked[0], headers)
-        if not gate.knows(_find_token(headers)):
+        if visitor is None:
             if scope["type"] == "http" and scope["path"] == "/":
                 return PlainTextResponse("Open the whole address that fewpoint printed, with its token.\n", 401)
             return _refuse(
@@ -125,7 +195,7 @@ class Guard:
             )
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > gate.largest_body(scope["path"]):
-            return _refuse(413, f"at most {gate.largest_body(scope['path'])} bytes can be sent at once")
+            return _refuse(413, f"at most {gate.largest_body(scope['path'])} bytes can be sent at once", CLOSING)
         return None
 
     def _let_in(self, asked: str, headers: Headers) -> Response:
@@ -133,48 +203,74 @@ class Guard:
 
         By a page and not by a redirect: a browser that was led here from elsewhere would not send the cookie along.
         """
-        if not self._gate.knows(asked):
+        if self._gate.recognise(asked) is None:
             return _refuse(401, "this is not the token that fewpoint printed")
         response = HTMLResponse('<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>fewpoint</title>')
         response.set_cookie(_cookie_name(headers), asked, httponly=True, samesite="strict", path="/")
         return response
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, ending it when its body grows beyond what it may."""
-        most, taken, answered = self._gate.largest_body(scope["path"]), 0, False
-
-        async def counting() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > most:
-                raise _TooLargeError
-            return message
+        """Let a request through, ending it when its body grows beyond what it may, or comes too slowly."""
+        body, answered = _Body(receive, self._gate.largest_body(scope["path"])), False
 
         async def noting(message: Message) -> None:
             nonlocal answered
-            if taken <= most or answered:  # what the application makes of the cut body is of no interest
+            if body.refusal is None or answered:  # what the application makes of the cut body is of no interest
                 answered = True
                 await send(message)
 
         try:
-            await self._app(scope, counting, noting)
-        except _TooLargeError:
+            await self._app(scope, body.take, noting)
+        except _CutOffError:
             pass
         except Exception:  # what nobody foresaw is told as everything else is, with all headers
             traceback.print_exc()
             if not answered:
                 await _refuse(500, "the server met an error of its own; its log says more")(scope, receive, send)
-        if taken > most and not answered:
-            await _refuse(413, f"at most {most} bytes can be sent at once")(scope, receive, send)
+        if body.refusal is not None and not answered:
+            await body.refusal(scope, receive, send)
 
 
-class _TooLargeError(Exception):
-    """More came than was announced."""
+class _CutOffError(Exception):
+    """A body is not taken to its end."""
 
 
-def _refuse(status: int, detail: str) -> Response:
-    return JSONResponse({"detail": detail}, status)
+class _Body:
+    """What is sent with a request, as it comes. refusal: why it was cut off."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self._most = receive, most
+        self._taken, self._whole = 0, False
+        self._began = time.monotonic()
+        self.refusal: Response | None = None
+
+    async def take(self) -> Message:
+        """The next piece; after the last one, news of the visitor's leaving, which may take for ever."""
+        if self._whole:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._began + self._allowed_s - time.monotonic()):
+                message = await self._receive()
+        except TimeoutError:
+            self.refusal = _refuse(408, "the body came too slowly; send it again", CLOSING)
+            raise _CutOffError from None
+        self._whole = not message.get("more_body", False)
+        self._taken += len(message.get("body", b""))
+        if self._taken > self._most:
+            self.refusal = _refuse(413, f"at most {self._most} bytes can be sent at once", CLOSING)
+            raise _CutOffError
+        return message
+
+    @property
+    def _allowed_s(self) -> float:
+        return BODY_SECONDS + self._taken / SLOWEST_BYTES_PER_S
+
+
+CLOSING = {"connection": "close"}  # of one whose rest is not waited for
+
+
+def _refuse(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"detail": detail}, status, headers)
 
 
 def _marking(send: Send) -> Send:

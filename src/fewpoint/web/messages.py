@@ -34,7 +34,8 @@ class ErrorMessage(Strict):
 
 
 class Health(Strict):
-    """opened: the project given on the command line, if one was. device: empty until it is known.
+    """opened: the project given on the command line, if one was. device: empty until it is known. user: who asks,
+    empty where visitors are not told apart.
 
     windows: level and width of grey values by name, in Hounsfield units. labels: names that are offered for objects,
     with their codes in SNOMED CT.
@@ -44,6 +45,7 @@ class Health(Strict):
     device: str
     root: str
     opened: str | None = None
+    user: str = ""
     windows: dict[str, list[float]] = {}
     labels: dict[str, str] = {}
 

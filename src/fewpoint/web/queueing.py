@@ -4,7 +4,8 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from fewpoint.core.workers import python_module
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.io.jobs import honour_project, write_job
-from fewpoint.io.projects import SUFFIX, RunRecord, read_project, runs_folder
+from fewpoint.io.projects import SUFFIX, RunRecord, name_person, read_project, runs_folder
 from fewpoint.pipeline.model import MODEL_FILE
 from fewpoint.web import messages
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent, read_event
@@ -29,7 +30,8 @@ from fewpoint.web.sessions import Session, Workspace
 from fewpoint.web.shown import MASKS
 
 COMMAND = python_module("fewpoint.web.worker")
-MOST_WAITING = 100
+MOST_WAITING = 100  # of one person
+MOST_OWNERS = 1000  # whose last turn is remembered
 STOP_SECONDS = 600.0  # within which a stopped run must have written what it has; large volumes take long
 
 
@@ -38,11 +40,13 @@ class Asked:
     """What a person asks of one run.
 
     warm_start: the run folder whose networks it begins with. added: files whose channels are learnt from, too.
+    owner: who asks, by whom runs take turns; "" for whoever last said something about the project.
     """
 
     warm_start: str | None = None
     time_limit_s: float | None = None
     added: tuple[str, ...] = ()
+    owner: str = ""
 
 
 def find_asked(workspace: Workspace, session: Session, request: messages.RunRequest) -> Asked:
@@ -76,6 +80,7 @@ class Entry:
     order: Order
     record: RunRecord
     shown: messages.RunMessage
+    owner: str = ""
     process: subprocess.Popen[str] | None = None
     began: float = 0.0
     stopped: bool = False
@@ -109,6 +114,8 @@ class Entry:
 class RunQueue:
     """All runs that wait or go. job: what every run is given: the device, changes of settings, outputs.
 
+    People take turns: whoever asks for many runs waits for the first run of everybody else.
+
     on_end: called, in another thread and without a lock, with the project of each run that has ended.
 
     Whoever holds both locks has taken the queue's first, then the session's.
@@ -120,6 +127,7 @@ class RunQueue:
         self._on_end = on_end
         self._waiting: list[Entry] = []
         self._current: Entry | None = None
+        self._served: dict[str, int] = {}
         self._closed = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -166,9 +174,9 @@ class RunQueue:
             order = Order(job, str(session.runs_folder / str(number)), objects)
             _write_job(order)
             record = RunRecord(number, version, tuple(objects.values()), refined_from=basis, words=count_words(project))
-            return self._enter(session, order, record)
+            return self._enter(session, order, record, asked.owner)
 
-    def resume(self, session: Session, number: int) -> messages.RunMessage:
+    def resume(self, session: Session, number: int, owner: str = "") -> messages.RunMessage:
         """Go on with a run that was interrupted, or that failed."""
         with self._changed, session.lock:
             record = session.find_run(number)
@@ -177,7 +185,7 @@ class RunQueue:
             folder = session.runs_folder / str(number)
             objects = _name_objects(session, record)
             order = Order(self._take_up(session, record, find_job(folder), objects), str(folder), objects)
-            return self._enter(session, order, replace(record, state="waiting", message="", error=""))
+            return self._enter(session, order, replace(record, state="waiting", message="", error=""), owner)
 
     def _take_up(self, session: Session, record: RunRecord, job: Job, objects: dict[str, int]) -> Job:
         """A job from a folder that may have been moved since: all that it reads is taken from the open project."""
@@ -208,8 +216,8 @@ class RunQueue:
                 return current.shown
         raise InputError(f"run {number} is over; there is nothing to stop")
 
-    def list_entries(self) -> list[messages.QueueEntry]:
-        """All runs that go or wait, in the order in which they come."""
+    def list_entries(self, shown: Callable[[Session], bool] = lambda session: True) -> list[messages.QueueEntry]:
+        """All runs that go or wait, in the order in which they come. shown: whether a project may be seen."""
         with self._changed:
             entries = [*([self._current] if self._current is not None else []), *self._waiting]
         return [
@@ -223,18 +231,33 @@ class RunQueue:
                 epochs=entry.shown.epochs,
             )
             for entry in entries
+            if shown(entry.session)
         ]
 
-    def _enter(self, session: Session, order: Order, record: RunRecord) -> messages.RunMessage:
+    def _enter(self, session: Session, order: Order, record: RunRecord, owner: str) -> messages.RunMessage:
         with self._changed:
-            if self._closed or len(self._waiting) >= MOST_WAITING:
-                raise InputError(f"{len(self._waiting)} runs are waiting already; stop one first")
-            entry = Entry(session, order, record, session.describe_record(record))
-            ahead = len(self._waiting) + (self._current is not None)
+            owner = owner or name_person(session.log.history.last_by)
+            own = sum(entry.owner == owner for entry in self._waiting)
+            if self._closed or own >= MOST_WAITING:
+                raise InputError(f"{own} runs are waiting already; stop one first")
+            entry = Entry(session, order, record, session.describe_record(record), owner)
+            waiting = take_turns([*self._waiting, entry], self._served)
+            ahead = waiting.index(entry) + (self._current is not None)
             entry.update(record, ahead=ahead, message=_word_place(ahead))
-            self._waiting.append(entry)
+            self._waiting = waiting
+            self._show_places()
             self._changed.notify_all()
         return entry.shown
+
+    def _take_next(self) -> Entry:
+        """The run whose turn it is; called under the lock."""
+        entry = self._current = self._waiting.pop(0)
+        self._served = {**self._served, entry.owner: max(self._served.values(), default=0) + 1}
+        waiting = {each.owner for each in self._waiting}
+        if len(self._served) > MOST_OWNERS:
+            self._served = {name: turn for name, turn in self._served.items() if name in {*waiting, entry.owner}}
+        self._show_places()
+        return entry
 
     def _work(self) -> None:
         while True:
@@ -243,8 +266,7 @@ class RunQueue:
                     self._changed.wait()
                 if self._closed:
                     return
-                entry = self._current = self._waiting.pop(0)
-                self._show_places()
+                entry = self._take_next()
             try:
                 self._run(entry)
             except Exception as error:  # nothing that one run does may end the queue
@@ -318,6 +340,19 @@ class RunQueue:
             ahead = place + (self._current is not None)
             if entry.shown.ahead != ahead:
                 entry.update(ahead=ahead, message=_word_place(ahead))
+
+
+def take_turns(waiting: Sequence[Entry], served: Mapping[str, int]) -> list[Entry]:
+    """Runs in the order in which they go: everybody's first, then everybody's second; who was served last comes last.
+
+    served: by owner, a number that is larger the later their last run began.
+    """
+    rounds: Counter[str] = Counter()
+    places = []
+    for entry in waiting:
+        places.append((rounds[entry.owner], served.get(entry.owner, 0)))
+        rounds[entry.owner] += 1
+    return [entry for _, entry in sorted(zip(places, waiting, strict=True), key=lambda pair: pair[0])]
 
 
 def check_ready(project: Project) -> None:

@@ -1,15 +1,18 @@
 """The addresses that the page and scripts use, one function each."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
+from fastapi.requests import HTTPConnection
 from fastapi.responses import FileResponse, JSONResponse
 from PIL import Image
 from starlette.concurrency import run_in_threadpool
@@ -27,11 +30,14 @@ from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.images import WINDOWS
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
+from fewpoint.web.aside import Aside
+from fewpoint.web.audit import ABOUT, Audit, AuditLog
+from fewpoint.web.broadcast import Waiting
 from fewpoint.web.edits import edit_masks
 from fewpoint.web.exporting import export_masks, find_export, list_formats
 from fewpoint.web.faults import status_of
 from fewpoint.web.following import Following
-from fewpoint.web.guard import Gate, Guard
+from fewpoint.web.guard import VISITOR, Gate, Guard, Visitor
 from fewpoint.web.imports import find_own_points, plan_import
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
@@ -62,9 +68,11 @@ from fewpoint.web.worklist import (
 )
 
 STATIC = Path(__file__).parent / "static"
+MOST_THREADS = 128  # in which requests are worked on; one user has guard.MOST_AT_ONCE of them at most
 FOREVER = "private, max-age=31536000, immutable"
 Responses = dict[int | str, dict[str, Any]]
-ERRORS: Responses = {status: {"model": messages.ErrorMessage} for status in (400, 401, 403, 404, 409, 413, 422, 507)}
+ERROR_CODES = (400, 401, 403, 404, 408, 409, 413, 422, 429, 507)
+ERRORS: Responses = {status: {"model": messages.ErrorMessage} for status in ERROR_CODES}
 
 UPLOAD_SCHEMA = {
     "requestBody": {
@@ -91,7 +99,7 @@ class Options:
     """How the server is set up. job: what every run is given. opened: the project given on the command line.
 
     live: whether masks follow what is said at first, and learning goes on by itself. features: a pretrained model whose
-    features rough masks are made of, "" for none.
+    features rough masks are made of, "" for none. audit: a file for who did what, None for none.
     """
 
     root: Root
@@ -101,15 +109,37 @@ class Options:
     opened: str | None = None
     live: bool = False
     features: str = ""
+    audit: Path | None = None
 
 
 @dataclass(eq=False)
 class State:
+    """What a visitor has to do with. user: their name, "" where visitors are not told apart."""
+
     options: Options
     workspace: Workspace
     queue: RunQueue
     following: Following
     device: str = field(default="")
+    user: str = ""
+
+    @property
+    def root(self) -> Root:
+        """What may be opened."""
+        return self.workspace.root
+
+    def of(self, visitor: Visitor) -> "State":
+        """The same server, less what a visitor may not see."""
+        if visitor.user is None:
+            return self
+        return replace(self, workspace=self.workspace.of_user(visitor.name), user=visitor.name)
+
+    def sign(self, by: str) -> str:
+        """Who did something: a user under their own name, whatever they say; else as they call themselves."""
+        if not self.user:
+            return by
+        place = re.sub("[^A-Za-z0-9/-]", "", by.rpartition(".")[2].rpartition("~")[2])
+        return f"{self.user}.{self.user}~{place}"
 
 
 def create_app(options: Options) -> FastAPI:
@@ -120,6 +150,7 @@ def create_app(options: Options) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = MOST_THREADS
         queue.start()
         following.start(queue)
         yield
@@ -142,20 +173,33 @@ def create_app(options: Options) -> FastAPI:
     app.exception_handler(FewpointError)(_explain)
     app.exception_handler(RequestValidationError)(_explain_request)
     app.exception_handler(HTTPException)(_explain_http)
+    app.add_middleware(Aside)
     app.add_middleware(Guard, gate=options.gate)
+    app.add_middleware(Audit, log=AuditLog(options.audit))
     return app
 
 
-def state_of(request: Request) -> State:
-    return request.app.state.fewpoint
-
-
-def session_of(project: str, state: Annotated[State, Depends(state_of)]) -> Session:
-    return state.workspace.find(project)
+def state_of(connection: HTTPConnection) -> State:
+    """The server as whoever asks may see it; every address gets at projects and files through this."""
+    state: State = connection.app.state.fewpoint
+    return state.of(connection.scope[VISITOR])
 
 
 TheState = Annotated[State, Depends(state_of)]
+
+
+def session_of(project: str, state: TheState, connection: HTTPConnection) -> Session:
+    session = state.workspace.find(project)
+    note_about(connection, project=state.root.name(session.log.path))
+    return session
+
+
 TheSession = Annotated[Session, Depends(session_of)]
+
+
+def note_about(connection: HTTPConnection, **facts: object) -> None:
+    """Say what a request is about, for the audit."""
+    connection.scope[ABOUT] = {**connection.scope.get(ABOUT, {}), **facts}
 
 
 def show_page() -> Response:
@@ -168,8 +212,9 @@ def health(state: TheState) -> messages.Health:
     return messages.Health(
         version=__version__,
         device=state.device,
-        root=str(state.options.root.path),
+        root=str(state.root.path),
         opened=state.options.opened,
+        user=state.user,
         windows={name: list(window) for name, window in WINDOWS.items()},
         labels=CODES,
     )
@@ -179,7 +224,7 @@ def health(state: TheState) -> messages.Health:
 def list_files(
     state: TheState, path: Annotated[str, Query(max_length=messages.LONGEST_PATH)] = ""
 ) -> messages.FileListing:
-    return state.options.root.list_folder(path)
+    return state.root.list_folder(path)
 
 
 @router.post("/uploads", openapi_extra=UPLOAD_SCHEMA)
@@ -187,7 +232,9 @@ async def upload(request: Request, state: TheState) -> messages.Uploaded:
     """Send files, as a form with a field `files` for each; they are kept below the root."""
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [(part.filename or "", part.file) for part in form.getlist("files") if isinstance(part, UploadFile)]
-        return messages.Uploaded(path=await run_in_threadpool(store_files, files, state.options.root))
+        path = await run_in_threadpool(store_files, files, state.root)
+    note_about(request, input=path)
+    return messages.Uploaded(path=path)
 
 
 @router.get("/series")
@@ -195,10 +242,9 @@ def show_series(
     state: TheState, path: Annotated[str, Query(max_length=messages.LONGEST_PATH)]
 ) -> list[messages.SeriesEntry]:
     """The series of a folder of DICOM images."""
-    root = state.options.root
-    folder = root.resolve(path)
-    root.check_input(folder)
-    return describe_series(folder, root)
+    folder = state.root.resolve(path)
+    state.root.check_input(folder)
+    return describe_series(folder, state.root)
 
 
 @router.get("/work")
@@ -210,12 +256,12 @@ def show_work(state: TheState) -> list[messages.WorkEntry]:
 @router.post("/work/exports")
 def export_work(state: TheState, request: messages.ExportAllRequest) -> list[messages.ExportMessage]:
     """Write the masks of every study that was accepted."""
-    return export_all(state.workspace, request)
+    return export_all(state.workspace, request, state.user)
 
 
 @router.get("/queue")
 def show_queue(state: TheState) -> list[messages.QueueEntry]:
-    return state.queue.list_entries()
+    return state.queue.list_entries(state.workspace.shows)
 
 
 @router.get("/formats")
@@ -229,8 +275,9 @@ def list_projects(state: TheState) -> list[messages.ProjectEntry]:
 
 
 @router.post("/projects")
-def open_project(request: messages.OpenRequest, state: TheState) -> messages.ProjectMessage:
-    root, workspace = state.options.root, state.workspace
+def open_project(request: messages.OpenRequest, state: TheState, connection: HTTPConnection) -> messages.ProjectMessage:
+    root, workspace = state.root, state.workspace
+    note_about(connection, **request.model_dump(exclude_none=True))
     if request.project is not None:
         return workspace.open_project(root.resolve(request.project)).describe()
     return workspace.open_input(root.resolve(request.input or "")).describe()
@@ -243,7 +290,7 @@ def show_project(session: TheSession) -> messages.ProjectMessage:
 
 @router.post("/projects/{project}/actions")
 def do_action(session: TheSession, state: TheState, request: messages.ActionRequest) -> messages.ActionResult:
-    done = session.do(request.action, request.base_version, request.by)
+    done = session.do(request.action, request.base_version, state.sign(request.by))
     state.following.hear(session)
     return done
 
@@ -286,8 +333,8 @@ def edit(session: TheSession, state: TheState, request: messages.EditRequest) ->
 @router.post("/projects/{project}/imports")
 def take_over(session: TheSession, state: TheState, request: messages.ImportRequest) -> messages.ActionResult:
     """Take points or masks from a file into the project."""
-    found = find_own_points(session) if request.path is None else state.options.root.resolve(request.path)
-    if found is None:
+    found = find_own_points(session) if request.path is None else state.root.resolve(request.path)
+    if found is None or not state.root.holds(found):
         raise InputError("no points lie with the images; give a file")
     return _change(session, state, lambda: plan_import(session, found, request.object), request.by)
 
@@ -297,7 +344,7 @@ def _change(session: Session, state: State, plan: Callable[[], Sequence[Action]]
     done = None
     with session.lock:
         for action in plan():
-            done = session.do(action, by=by)
+            done = session.do(action, by=state.sign(by))
     state.following.hear(session)
     if done is None:
         raise InputError("the file holds nothing to take over; give another one")
@@ -358,7 +405,8 @@ def show_frame(
 @router.post("/projects/{project}/runs")
 def start_run(session: TheSession, state: TheState, request: messages.RunRequest) -> messages.RunMessage:
     """Begin a run; it goes on when the page is closed."""
-    begun = state.queue.add(session, request.refine, find_asked(state.workspace, session, request))
+    asked = find_asked(state.workspace, session, request)
+    begun = state.queue.add(session, request.refine, replace(asked, owner=state.user))
     state.following.note_run(session)
     return begun
 
@@ -379,21 +427,21 @@ def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
 @router.post("/projects/{project}/runs/{run}/resume")
 def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
     """Go on with a run that was interrupted or failed."""
-    resumed = state.queue.resume(session, run)
+    resumed = state.queue.resume(session, run, state.user)
     state.following.note_run(session)
     return resumed
 
 
 @router.post("/projects/{project}/review")
-def review(session: TheSession, request: messages.ReviewRequest) -> messages.ProjectMessage:
+def review(session: TheSession, state: TheState, request: messages.ReviewRequest) -> messages.ProjectMessage:
     """Accept or reject the masks as they are now."""
-    return session.review(request)
+    return session.review(request.verdict, state.sign(request.by))
 
 
 @router.get("/projects/{project}/storage")
 def show_storage(session: TheSession, state: TheState) -> messages.StorageMessage:
     """What runs, exports and an upload take on disk."""
-    return measure_storage(session, state.options.root)
+    return measure_storage(session, state.root)
 
 
 @router.post("/projects/{project}/runs/{run}/delete")
@@ -406,7 +454,7 @@ def remove_run(session: TheSession, run: int) -> messages.ProjectMessage:
 @router.post("/projects/{project}/exports/{name}/delete")
 def remove_export(session: TheSession, state: TheState, name: str) -> messages.StorageMessage:
     delete_export(session, name)
-    return measure_storage(session, state.options.root)
+    return measure_storage(session, state.root)
 
 
 @router.post("/projects/{project}/upload/delete")
@@ -463,9 +511,12 @@ def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessa
 
 
 @router.post("/projects/{project}/runs/{run}/exports")
-def start_export(session: TheSession, run: int, request: messages.ExportRequest) -> messages.ExportMessage:
+def start_export(
+    session: TheSession, state: TheState, run: int, request: messages.ExportRequest, connection: HTTPConnection
+) -> messages.ExportMessage:
     """Write the masks of a run in another format; brushed frames are as they were drawn."""
-    return export_masks(session, session.find_run(run), request.format, request.probabilities)
+    note_about(connection, format=request.format)
+    return export_masks(session, session.find_run(run), request, state.user)
 
 
 @router.get("/projects/{project}/exports/{name}", response_class=FileResponse)
@@ -476,11 +527,10 @@ def download_export(session: TheSession, name: str) -> Response:
 
 
 @router.websocket("/projects/{project}/events")
-async def watch(socket: WebSocket, project: str) -> None:
+async def watch(socket: WebSocket, project: str, state: TheState) -> None:
     """Tell a page what happens to a project until it goes away."""
-    state: State = socket.app.state.fewpoint
     try:
-        session = await run_in_threadpool(state.workspace.find, project)
+        session = await run_in_threadpool(session_of, project, state, socket)
     except FewpointError:
         await socket.close(1008)
         return
@@ -492,7 +542,7 @@ async def watch(socket: WebSocket, project: str) -> None:
             await _forward(socket, queue)
 
 
-async def _forward(socket: WebSocket, queue) -> None:
+async def _forward(socket: WebSocket, queue: Waiting) -> None:
     """Send what comes, until the page leaves; what a page sends is not listened to."""
     import asyncio
 

@@ -7,7 +7,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,19 +18,21 @@ from fewpoint.errors import InputError, OutputError
 from fewpoint.io.apart.calls import WITHIN
 from fewpoint.io.apart.forker import warm_up
 from fewpoint.io.projects import is_project
+from fewpoint.web.audit import audit_file
+from fewpoint.web.connections import LARGEST_HEAD, MOST_CONNECTIONS, BoundedProtocol, allow_descriptors
 from fewpoint.web.guard import is_loopback
 from fewpoint.web.keys import keep_key, write_door
 from fewpoint.web.server import Options, State, create_app
-
-MOST_CONNECTIONS = 1024  # more are answered by 503
+from fewpoint.web.users import SHARED
 
 
 def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; the project given is opened first, so that what is wrong with it is known at once."""
-    _allow_descriptors()
+    most = allow_descriptors()
     os.environ[WITHIN] = str(options.root.path)  # for the processes of runs, too
     warm_up(opened)
     listener = _listen(options.gate.host, port)
+    options = replace(options, audit=audit_file())
     left: list[Path | None] = []
     app = create_app(options)
     state = app.state.fewpoint
@@ -47,13 +48,14 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
         address = _address(options, at)
         tell(f"page:    {address}")
         tell(f"note:    {_warn(options)}")
+        tell(f"audit:   {options.audit}")
         if options.gate.token is not None:
             left.append(keep_key(at, options.gate.token))
-        if open_page:
+        if open_page and options.gate.users is None:
             left.append(write_door(address))
             threading.Timer(1.0, webbrowser.open, [f"file://{left[-1]}"]).start()
         threading.Thread(target=_find_device, args=(state, options.job.device), daemon=True).start()
-        uvicorn.Server(configure(app)).run(sockets=[listener])
+        uvicorn.Server(configure(app, most)).run(sockets=[listener])
     finally:
         state.workspace.close()
         listener.close()
@@ -61,36 +63,28 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
             path.unlink(missing_ok=True)
 
 
-def _allow_descriptors() -> None:
-    """Make sure that connections that wait leave descriptors for everything else."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        least = 4 * MOST_CONNECTIONS
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < least:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (least if hard < 0 else min(least, hard), hard))
-
-
 def _warn(options: Options) -> str:
     """Who can come in."""
+    encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
+    if options.gate.users is not None:
+        return f"each user of {options.gate.users.path} opens their own folder below the root, and {SHARED}{encrypted}"
     if options.gate.token is None:
         return "everybody who works on this machine can open everything below the root"
-    encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
     return f"whoever has this address can open everything below the root{encrypted}"
 
 
-def configure(app: FastAPI) -> uvicorn.Config:
+def configure(app: FastAPI, most_connections: int = MOST_CONNECTIONS) -> uvicorn.Config:
     """How uvicorn serves the application; pages that stay open do not keep it from ending."""
     return uvicorn.Config(
         app,
+        http=type("Protocol", (BoundedProtocol,), {"most": most_connections}),
+        h11_max_incomplete_event_size=LARGEST_HEAD,
         log_level="warning",
         access_log=False,
         server_header=False,
         ws_max_size=2**16,
         timeout_graceful_shutdown=3,
         timeout_keep_alive=15,
-        limit_concurrency=MOST_CONNECTIONS,
         backlog=256,
     )
 

@@ -4,10 +4,14 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -25,6 +29,7 @@ from fewpoint.io.projects import (
     ProjectLog,
     Review,
     RunRecord,
+    Verdict,
     interrupt_runs,
     name_person,
     read_project,
@@ -34,7 +39,7 @@ from fewpoint.superpixels.intensity import IntensityWindow, find_window, window_
 from fewpoint.web import messages
 from fewpoint.web.broadcast import Broadcast
 from fewpoint.web.clips import choose_frames, write_clip
-from fewpoint.web.faults import MissingError, StaleError
+from fewpoint.web.faults import BusyError, MissingError, StaleError
 from fewpoint.web.frames import Pixels, PixelStore, without_pixels
 from fewpoint.web.pictures import Picture, PictureCache, encode_frame
 from fewpoint.web.places import Root, check_links
@@ -44,6 +49,8 @@ CACHE_BYTES = 512 * 2**20
 VIDEO = "video"
 IN_PATIENT = ("nifti", "nrrd", "mha", "dicom")  # formats whose axes are a patient's; those of microscopes are not
 MOST_OPEN, IDLE_SECONDS = 16, 600.0  # projects; how long one must have been left alone to be closed
+MOST_OPEN_AT_ALL = 64  # of which those used longest ago are closed at once, unless somebody watches or something runs
+NO_PROJECT = "there is no such project; open its input again"
 KEPT_STATES = 4  # of a project as it was at earlier runs
 
 
@@ -94,9 +101,14 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody watches it, nothing runs or is answered, and nobody asked for anything lately."""
+        """Whether it is not busy, and nobody asked for anything lately."""
+        return not self.is_busy and time.monotonic() - self.used_at > IDLE_SECONDS
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody watches it, or something runs or is answered."""
         runs = any(run.state in ("waiting", "running") for run in self.progress.values())
-        return not (runs or self.live.on or self.broadcast.is_heard) and time.monotonic() - self.used_at > IDLE_SECONDS
+        return runs or self.live.on or self.broadcast.is_heard
 
     @property
     def pixels(self) -> Pixels:
@@ -186,12 +198,12 @@ class Session:
         chosen = choice is not None and choice.run == shown.id
         return self.project_at(choice.version if choice is not None and chosen else shown.version)
 
-    def review(self, request: messages.ReviewRequest) -> messages.ProjectMessage:
+    def review(self, verdict: Verdict, by: str) -> messages.ProjectMessage:
         """Accept or reject the masks as they are now, or take that back."""
         with self.lock:
-            if request.verdict and self.find_shown() is None and not any(each.brushed for each in self.project.objects):
+            if verdict and self.find_shown() is None and not any(each.brushed for each in self.project.objects):
                 raise InputError("there are no masks to accept or reject yet; run first")
-            self.log.record_review(Review(request.verdict, request.by, self.log.history.version))
+            self.log.record_review(Review(verdict, by, self.log.history.version))
             described = self.describe()
             self.broadcast.tell(messages.ProjectEvent(project=described))
         return described
@@ -382,6 +394,13 @@ def default_store_folder() -> Path:
     return Path(base) / "fewpoint" / "projects"
 
 
+class _Turn:
+    """Held by whoever opens a project."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+
 class Workspace:
     """All projects that can be opened, and those that are open."""
 
@@ -392,12 +411,27 @@ class Workspace:
         self.pixels = PixelStore()
         self._sessions: dict[str, Session] = {}
         self._lock = threading.RLock()
+        self._opening: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+
+    def of_user(self, name: str) -> "Workspace":
+        """The same open projects, of which only those can be found that a user may open."""
+        narrow = copy(self)
+        narrow.root = self.root.of_user(name)
+        narrow.store = Store(narrow.root, self.store.fallback / "users" / name)
+        return narrow
+
+    def shows(self, session: Session) -> bool:
+        """Whether an open project may be seen here: both it and its input."""
+        if not self.root.parts:
+            return True
+        is_near = self.root.holds(session.log.path) or session.log.path.parent == self.store.fallback
+        return is_near and self.root.holds(Path(session.source.path))
 
     def open_input(self, path: Path) -> Session:
         """The project of an input, begun if there is none."""
         place, notes = self.store.place(path)
-        with self._lock:
-            opened = self._sessions.get(project_id(place))
+        with self._alone(project_id(place)):
+            opened = self._find_open(project_id(place))
             if opened is not None:
                 return opened
             if place.exists():
@@ -411,28 +445,43 @@ class Workspace:
             return self._keep(Session(log, pixels, self.root, self.pixels, notes))
 
     def open_project(self, path: Path) -> Session:
-        with self._lock:
-            return self._sessions.get(project_id(path)) or self._open(path)
+        with self._alone(project_id(path)):
+            return self._find_open(project_id(path)) or self._open(path)
+
+    def _find_open(self, number: str) -> Session | None:
+        """An open project; MissingError for one that is not to be seen here."""
+        opened = self._sessions.get(number)
+        if opened is not None:
+            if not self.shows(opened):
+                raise MissingError(NO_PROJECT)
+            opened.used_at = time.monotonic()
+        return opened
 
     def find(self, number: str) -> Session:
         """An open project by its id, or one that can be opened."""
-        opened = self._sessions.get(number)
+        opened = self._find_open(number)
         if opened is not None:
-            opened.used_at = time.monotonic()
-        if opened is not None:  # without the lock, which somebody who opens a large input holds for long
             return opened
+        path = self.find_file(number)
+        with self._alone(number):
+            return self._find_open(number) or self._open(path)
+
+    @contextmanager
+    def _alone(self, number: str) -> Iterator[None]:
+        """Let nobody else open the same project meanwhile; others can be opened, however long this one takes."""
         with self._lock:
-            for path in self.list_files():
-                if project_id(path) == number:
-                    return self._sessions.get(number) or self._open(path)
-        raise MissingError("there is no such project; open its input again")
+            turn = self._opening.get(number)
+            if turn is None:
+                turn = self._opening[number] = _Turn()
+        with turn.lock:
+            yield
 
     def find_file(self, number: str) -> Path:
         """The file of a project by its id."""
         for path in self.list_files():
             if project_id(path) == number:
                 return path
-        raise MissingError("there is no such project; open its input again")
+        raise MissingError(NO_PROJECT)
 
     def list_projects(self) -> list[messages.ProjectEntry]:
         """All projects below the root or kept for it, changed last first."""
@@ -495,19 +544,29 @@ class Workspace:
         return self._keep(Session(log, pixels, self.root, self.pixels, notes))
 
     def _read(self, path: Path) -> Pixels:
+        self._check_room()
         self.root.check_input(path)
         return Pixels.read(path)
 
+    def _check_room(self) -> None:
+        """Raise BusyError if no further project can be opened."""
+        with self._lock:
+            opened = list(self._sessions.values())
+        if len(opened) >= MOST_OPEN_AT_ALL and all(each.is_busy for each in opened):
+            raise BusyError(f"{MOST_OPEN_AT_ALL} projects are open; close one, or try again later")
+
     def _keep(self, session: Session) -> Session:
-        self._sessions[session.id] = session
-        self._close_idle(session)
+        with self._lock:
+            self._sessions[session.id] = session
+            self._close_idle(session)
         return session
 
     def _close_idle(self, kept: Session) -> None:
         """Close projects that nobody looks at, those used longest ago first, while more are open than may be."""
-        spare = len(self._sessions) - MOST_OPEN
-        idle = sorted((each for each in self._sessions.values() if each.is_idle), key=lambda each: each.used_at)
-        for session in [each for each in idle if each is not kept][: max(0, spare)]:
+        others = sorted((each for each in self._sessions.values() if each is not kept), key=lambda each: each.used_at)
+        idle = [each for each in others if each.is_idle][: max(0, len(self._sessions) - MOST_OPEN)]
+        unused = [each for each in others if not each.is_busy][: max(0, len(self._sessions) - MOST_OPEN_AT_ALL)]
+        for session in {each.id: each for each in (*idle, *unused)}.values():
             self.forget(session)
             self.pixels.drop(session.id)
 

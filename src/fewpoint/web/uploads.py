@@ -44,7 +44,7 @@ def store_files(files: Sequence[tuple[str, BinaryIO]], root: Root) -> str:
 
 def check_quota(root: Root, wanted: int) -> None:
     """Raise InputError if uploads would take more than they may, or the disk's last room."""
-    there = root.path / UPLOADS_FOLDER
+    there = root.uploads
     taken = sum(path.stat().st_size for path in there.rglob("*") if path.is_file()) if there.is_dir() else 0
     if taken + wanted > MOST_BYTES:
         raise InputError(

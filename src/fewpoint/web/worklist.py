@@ -13,7 +13,7 @@ from fewpoint.io.projects import ProjectFile, Verdict, name_person, read_project
 from fewpoint.web import messages
 from fewpoint.web.exporting import EXPORTS_FOLDER, NAME, export_masks
 from fewpoint.web.faults import MissingError
-from fewpoint.web.places import UPLOADS_FOLDER, Root
+from fewpoint.web.places import Root
 from fewpoint.web.sessions import Session, Workspace, project_id
 
 
@@ -72,14 +72,17 @@ def _find_verdict(file: ProjectFile) -> Verdict:
     return file.review.verdict if file.review.version == file.history.version else ""
 
 
-def export_all(workspace: Workspace, request: messages.ExportAllRequest) -> list[messages.ExportMessage]:
-    """Write the masks of every project that was accepted."""
+def export_all(
+    workspace: Workspace, request: messages.ExportAllRequest, owner: str = ""
+) -> list[messages.ExportMessage]:
+    """Write the masks of every project that was accepted. owner: who asks for it."""
     accepted = [project_id(path) for path, file in _read_projects(workspace) if _find_verdict(file) == "accepted"]
     sessions = [workspace.find(number) for number in accepted]
     ready = [(session, shown) for session in sessions if (shown := session.find_shown()) is not None]
     if not ready:
         raise InputError("no study was accepted yet; check one and accept it first")
-    return [export_masks(session, shown, request.format, request.probabilities) for session, shown in ready]
+    wanted = messages.ExportRequest(format=request.format, probabilities=request.probabilities)
+    return [export_masks(session, shown, wanted, owner) for session, shown in ready]
 
 
 def describe_series(folder: Path, root: Root) -> list[messages.SeriesEntry]:
@@ -144,7 +147,7 @@ def delete_upload(workspace: Workspace, session: Session) -> None:
 
 def _find_lot(session: Session, root: Root) -> Path | None:
     """The folder of the upload that an input belongs to; None for one that was not sent."""
-    uploads, path = root.path / UPLOADS_FOLDER, Path(session.source.path)
+    uploads, path = root.uploads, Path(session.source.path)
     return uploads / path.relative_to(uploads).parts[0] if path.is_relative_to(uploads) else None
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,10 @@ from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
 from fewpoint.core.plain_text import show_plainly
 from fewpoint.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from fewpoint.web.guard import Gate
+    from fewpoint.web.places import Root
 
 PORT = 8760
 LARGEST_PORT = 65535
@@ -72,6 +76,22 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     """
     if demo and input_path is not None:
         raise typer.BadParameter("give INPUT or --demo, not both")
+    job = make_job(device, config, assignments, witness)
+    need_server()
+    from fewpoint.web.server import Options
+    from fewpoint.web.serving import serve
+
+    gate = make_gate(host, no_token)
+    if demo:
+        input_path = write_demo(Path("fewpoint-demo"))
+    chosen = choose_root(root, input_path)
+    check_models(witness, features)
+    options = Options(chosen, gate, job, live=not no_live, features=features or "")
+    serve(options, port, input_path, open_page=not no_browser, tell=tell)
+
+
+def make_job(device: DeviceName, config: Path | None, assignments: list[str] | None, witness: str | None) -> Job:
+    """What every run of a server is given; InputError for settings that there are not."""
     from fewpoint.io.jobs import parse_changes, read_changes
     from fewpoint.methods.resolve import refuse_unknown_changes
 
@@ -81,37 +101,46 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
         witness=witness,
     )
     refuse_unknown_changes(job)
+    return job
+
+
+def need_server() -> None:
+    """Raise SettingsError unless the libraries of a server are there, before anything is opened."""
     try:
-        import fastapi  # noqa: F401 - asked for before anything is opened
+        import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise SettingsError(
             "the annotator needs FastAPI and uvicorn, which are not installed; run: pip install 'fewpoint[annotate]'"
         ) from None
+
+
+def make_gate(host: str, no_token: bool) -> "Gate":
+    """Who may come in; the token is the environment's, else a new one."""
     from fewpoint.web.guard import Gate, is_loopback
     from fewpoint.web.keys import TOKEN_VARIABLE
-    from fewpoint.web.places import Root
-    from fewpoint.web.server import Options
-    from fewpoint.web.serving import serve
-    from fewpoint.witness.store import check_installed
 
     if no_token and not is_loopback(host):
         raise typer.BadParameter("--no-token is for this machine's own address alone")
-    if demo:
-        input_path = write_demo(Path("fewpoint-demo"))
+    return Gate(host) if no_token else Gate.for_host(host, os.environ.pop(TOKEN_VARIABLE, ""))
+
+
+def choose_root(root: Path | None, input_path: Path | None = None) -> "Root":
+    """The folder below which everything lies that can be opened."""
+    from fewpoint.web.places import Root
+
     chosen = Root.of(root or (Path.cwd() if input_path is None else input_path.absolute().parent))
     if input_path is not None and not (input_path.exists() and chosen.holds(input_path)):
         raise InputError(f"{input_path} must be there and lie below the root {chosen.path}; give another --root")
-    for model in filter(None, (witness, features)):
+    return chosen
+
+
+def check_models(*models: str | None) -> None:
+    """Raise InputError for a pretrained model that is not installed."""
+    from fewpoint.witness.store import check_installed
+
+    for model in filter(None, models):
         check_installed(model)
-    options = Options(
-        chosen,
-        Gate(host) if no_token else Gate.for_host(host, os.environ.pop(TOKEN_VARIABLE, "")),
-        job,
-        live=not no_live,
-        features=features or "",
-    )
-    serve(options, port, input_path, open_page=not no_browser, tell=_tell)
 
 
 def write_demo(folder: Path) -> Path:
@@ -137,5 +166,6 @@ def write_demo(folder: Path) -> Path:
     return frames
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
+    """Print a line for the person who started a server."""
     print(show_plainly(line), file=sys.stderr, flush=True)

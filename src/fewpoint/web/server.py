@@ -36,6 +36,9 @@ from fewpoint.web.imports import find_own_points, plan_import
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
 from fewpoint.web.queueing import RunQueue, find_asked
+from fewpoint.web.remote.leases import Leases
+from fewpoint.web.remote.limits import Limits
+from fewpoint.web.remote.routes import router as remote_router
 from fewpoint.web.results import (
     ObjectMasks,
     describe_mask,
@@ -91,7 +94,8 @@ class Options:
     """How the server is set up. job: what every run is given. opened: the project given on the command line.
 
     live: whether masks follow what is said at first, and learning goes on by itself. features: a pretrained model whose
-    features rough masks are made of, "" for none.
+    features rough masks are made of, "" for none. remote: what nnInteractive's clients may take, who are then served in
+    the place of the page; None for the page.
     """
 
     root: Root
@@ -101,6 +105,7 @@ class Options:
     opened: str | None = None
     live: bool = False
     features: str = ""
+    remote: Limits | None = None
 
 
 @dataclass(eq=False)
@@ -117,18 +122,24 @@ def create_app(options: Options) -> FastAPI:
     following = Following(options.live, features=options.features)
     queue = RunQueue(options.job, following.follow_up)
     state = State(options, Workspace(options.root, options.store), queue, following)
+    place = state.workspace.store.fallback
+    leases = None if options.remote is None else Leases(place, options.remote, following, queue)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         queue.start()
         following.start(queue)
+        if leases is not None:
+            await run_in_threadpool(leases.start)
         yield
+        if leases is not None:
+            await run_in_threadpool(leases.close)
         following.close()
         await run_in_threadpool(queue.close)
         state.workspace.close()
 
     app = FastAPI(
-        title="fewpoint annotate",
+        title="fewpoint annotate" if leases is None else "fewpoint serve",
         version=__version__,
         openapi_url="/api/openapi.json",
         docs_url=None,
@@ -137,8 +148,12 @@ def create_app(options: Options) -> FastAPI:
     )
     app.state.fewpoint = state
     app.include_router(router)
-    app.add_api_route("/", show_page, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC, check_dir=False))
+    if leases is None:
+        app.add_api_route("/", show_page, include_in_schema=False)
+        app.mount("/static", StaticFiles(directory=STATIC, check_dir=False))
+    else:
+        app.state.leases = leases
+        app.include_router(remote_router)
     app.exception_handler(FewpointError)(_explain)
     app.exception_handler(RequestValidationError)(_explain_request)
     app.exception_handler(HTTPException)(_explain_http)

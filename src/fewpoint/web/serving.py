@@ -45,8 +45,8 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
                 tell(f"note:    {note}")
         at = listener.getsockname()[1]
         address = _address(options, at)
-        tell(f"page:    {address}")
-        tell(f"note:    {_warn(options)}")
+        for line in _introduce(options, address):
+            tell(line)
         if options.gate.token is not None:
             left.append(keep_key(at, options.gate.token))
         if open_page:
@@ -72,12 +72,21 @@ def _allow_descriptors() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (least if hard < 0 else min(least, hard), hard))
 
 
+def _introduce(options: Options, address: str) -> list[str]:
+    """Where the server is and who can come in."""
+    server, _, token = address.partition("?token=")
+    lines = [f"page:    {address}"] if options.remote is None else [f"server:  {server.rstrip('/')}"]
+    lines += [f"api key: {token}"] if token and options.remote is not None else []
+    return [*lines, f"note:    {_warn(options)}"]
+
+
 def _warn(options: Options) -> str:
     """Who can come in."""
     if options.gate.token is None:
         return "everybody who works on this machine can open everything below the root"
     encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
-    return f"whoever has this address can open everything below the root{encrypted}"
+    what = "this address" if options.remote is None else "this key"
+    return f"whoever has {what} can open everything below the root{encrypted}"
 
 
 def configure(app: FastAPI) -> uvicorn.Config:

@@ -14,6 +14,7 @@ from fewpoint.core.plain_text import show_plainly
 from fewpoint.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
+    from fewpoint.io.pacs.service import Pacs
     from fewpoint.web.guard import Gate
     from fewpoint.web.places import Root
 
@@ -51,6 +52,15 @@ Features = Annotated[
 NoToken = Annotated[
     bool, typer.Option("--no-token", help="Let in everybody who works on this machine, without a token.")
 ]
+DicomWeb = Annotated[
+    str | None,
+    typer.Option(
+        "--dicomweb",
+        metavar="URL",
+        help="A PACS, dicomwebs://HOST/ROOT, whose series can be opened and masks stored back. Credentials come from "
+        "the environment or ~/.netrc, see the manual.",
+    ),
+]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")]
 
 
@@ -65,6 +75,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     config: ConfigPath = None,
     witness: Witness = None,
     features: Features = None,
+    dicomweb: DicomWeb = None,
     no_live: NoLive = False,
     no_browser: NoBrowser = False,
     no_token: NoToken = False,
@@ -86,7 +97,8 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
         input_path = write_demo(Path("fewpoint-demo"))
     chosen = choose_root(root, input_path)
     check_models(witness, features)
-    options = Options(chosen, gate, job, live=not no_live, features=features or "")
+    pacs = reach_pacs(dicomweb)
+    options = Options(chosen, gate, job, live=not no_live, features=features or "", pacs=pacs)
     serve(options, port, input_path, open_page=not no_browser, tell=tell)
 
 
@@ -133,6 +145,22 @@ def choose_root(root: Path | None, input_path: Path | None = None) -> "Root":
     if input_path is not None and not (input_path.exists() and chosen.holds(input_path)):
         raise InputError(f"{input_path} must be there and lie below the root {chosen.path}; give another --root")
     return chosen
+
+
+def reach_pacs(address: str | None) -> "Pacs | None":
+    """The PACS of a server, which has answered; its credentials are no longer in the environment of workers."""
+    if address is None:
+        return None
+    from fewpoint.io.extras import need
+    from fewpoint.io.pacs.addresses import parse_service
+    from fewpoint.io.pacs.credentials import take_credentials
+    from fewpoint.io.pacs.service import Pacs
+
+    need("highdicom", "dicom", "a PACS needs")
+    service = parse_service(address)
+    pacs = Pacs(service, take_credentials(service))
+    pacs.list_studies(most=1)
+    return pacs
 
 
 def check_models(*models: str | None) -> None:

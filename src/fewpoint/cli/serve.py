@@ -6,6 +6,7 @@ import typer
 
 from fewpoint.cli.annotate import (
     PORT,
+    DicomWeb,
     Features,
     Host,
     NoToken,
@@ -16,6 +17,7 @@ from fewpoint.cli.annotate import (
     make_gate,
     make_job,
     need_server,
+    reach_pacs,
     tell,
 )
 from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, PresetName, Witness
@@ -49,6 +51,7 @@ def serve_command(  # noqa: PLR0913 - one argument per option
     config: ConfigPath = None,
     witness: Witness = None,
     features: Features = None,
+    dicomweb: DicomWeb = None,
     no_token: NoToken = False,
     trust: Trust = False,
 ) -> None:
@@ -66,5 +69,5 @@ def serve_command(  # noqa: PLR0913 - one argument per option
     gate, chosen = make_gate(host, no_token), choose_root(root)
     check_models(witness, features)
     limits = Limits(sessions, 60 * idle, preset=str(preset))
-    options = Options(chosen, gate, job, live=True, features=features or "", remote=limits)
+    options = Options(chosen, gate, job, live=True, features=features or "", remote=limits, pacs=reach_pacs(dicomweb))
     serve(options, port, None, open_page=False, tell=tell)

@@ -25,6 +25,7 @@ from fewpoint.core.job import Job
 from fewpoint.core.project import apply_action
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.images import WINDOWS
+from fewpoint.io.pacs.service import Pacs
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
 from fewpoint.web.edits import edit_masks
@@ -33,6 +34,7 @@ from fewpoint.web.faults import status_of
 from fewpoint.web.following import Following
 from fewpoint.web.guard import Gate, Guard
 from fewpoint.web.imports import find_own_points, plan_import
+from fewpoint.web.pacs import fetch_below, list_series, list_studies, need_pacs, store_run
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
 from fewpoint.web.queueing import RunQueue, find_asked
@@ -95,7 +97,7 @@ class Options:
 
     live: whether masks follow what is said at first, and learning goes on by itself. features: a pretrained model whose
     features rough masks are made of, "" for none. remote: what nnInteractive's clients may take, who are then served in
-    the place of the page; None for the page.
+    the place of the page; None for the page. pacs: where series can be opened from, and masks stored; None for nowhere.
     """
 
     root: Root
@@ -106,6 +108,7 @@ class Options:
     live: bool = False
     features: str = ""
     remote: Limits | None = None
+    pacs: Pacs | None = None
 
 
 @dataclass(eq=False)
@@ -187,6 +190,7 @@ def health(state: TheState) -> messages.Health:
         opened=state.options.opened,
         windows={name: list(window) for name, window in WINDOWS.items()},
         labels=CODES,
+        pacs="" if state.options.pacs is None else str(state.options.pacs.address),
     )
 
 
@@ -214,6 +218,24 @@ def show_series(
     folder = root.resolve(path)
     root.check_input(folder)
     return describe_series(folder, root)
+
+
+@router.get("/pacs/studies")
+def show_studies(state: TheState, patient: Annotated[str, Query(max_length=64)] = "") -> list[messages.PacsStudy]:
+    """The latest studies in the PACS, of a patient's ID if it is given."""
+    return list_studies(need_pacs(state.options.pacs), patient)
+
+
+@router.get("/pacs/studies/{study}/series")
+def show_pacs_series(state: TheState, study: str) -> list[messages.PacsSeries]:
+    """The series of images of a study in the PACS."""
+    return list_series(need_pacs(state.options.pacs), study)
+
+
+@router.post("/pacs/series")
+def fetch_from_pacs(state: TheState, request: messages.FetchRequest) -> messages.Uploaded:
+    """Fetch a series of the PACS to below the root; answers the path to open."""
+    return messages.Uploaded(path=fetch_below(need_pacs(state.options.pacs), request, state.options.root))
 
 
 @router.get("/work")
@@ -481,6 +503,12 @@ def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessa
 def start_export(session: TheSession, run: int, request: messages.ExportRequest) -> messages.ExportMessage:
     """Write the masks of a run in another format; brushed frames are as they were drawn."""
     return export_masks(session, session.find_run(run), request.format, request.probabilities)
+
+
+@router.post("/projects/{project}/runs/{run}/store")
+def store_masks(session: TheSession, state: TheState, run: int) -> messages.StoredMessage:
+    """Store the masks of a run as DICOM SEG in the PACS that its images came from; the same masks are stored once."""
+    return store_run(need_pacs(state.options.pacs), session, run)
 
 
 @router.get("/projects/{project}/exports/{name}", response_class=FileResponse)

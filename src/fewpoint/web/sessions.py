@@ -299,6 +299,7 @@ class Session:
                 directions=_directions_of(sequence),
                 unit=self.source.unit,
                 own_points=self._has_own_points,
+                from_pacs=bool(self.source.origin),
                 look=messages.LookMessage(low=self.log.look.low, high=self.log.look.high),
                 frame_names=list(sequence.names),
                 frames_key=self.frames_key,

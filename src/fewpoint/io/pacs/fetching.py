@@ -30,7 +30,7 @@ def locate(path: str | Path) -> Path:
         return Path(path)
     address = parse_series(path)
     folder = kept_folder() / hashlib.sha256(str(address).encode()).hexdigest()[:32]
-    with _holding(folder):
+    with holding(folder):
         if not _is_whole(folder):
             fetch_series(Pacs.at(address.service), address, folder)
             _make_room(folder)
@@ -92,7 +92,7 @@ def kept_folder() -> Path:
 
 
 @contextmanager
-def _holding(folder: Path) -> Iterator[None]:
+def holding(folder: Path) -> Iterator[None]:
     """Keep other processes from fetching the same series."""
     import filelock
 

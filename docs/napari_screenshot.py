@@ -1,10 +1,10 @@
 """The picture of docs/how-to/nninteractive.md: napari's nnInteractive panel, which drives `fewpoint serve`.
 
-    QT_QPA_PLATFORM=offscreen NN_INTERACTIVE_API_KEY=KEY python docs/napari_screenshot.py ADDRESS PICTURE
+    NN_INTERACTIVE_API_KEY=KEY xvfb-run -a python docs/napari_screenshot.py ADDRESS docs/images/napari-nninteractive.png
 
-Needs napari with PyQt6 and napari-nninteractive, not fewpoint itself. ADDRESS: of a server that runs. The volume is made
-here: a bright ellipsoid and a brighter rod in noise. Clicks are set in the panel's own layers, as the mouse does, so that
-everything on the way to the server is the panel's. Prints seconds and F1 against the ellipsoid after each.
+needs napari with PyQt6 and napari-nninteractive, not fewpoint itself. ADDRESS: of a server that runs. The volume is
+made here: a bright ellipsoid and a brighter rod in noise. Clicks are set in the panel's own layers, as the mouse does,
+so that everything on the way to the server is the panel's. Prints seconds and F1 against the ellipsoid after each.
 """
 
 import os
@@ -58,15 +58,16 @@ def main(address: str, picture: str) -> None:
     panel.on_init()
     wait_for(lambda: panel.point_layer_name in viewer.layers)
     for place, positive in CLICKS:
+        panel.prompt_button._uncheck()
         panel.prompt_button._check(0 if positive else 1)
         panel.on_prompt_selected()
         viewer.dims.set_current_step(0, place[0])
         began = time.monotonic()
         viewer.layers[panel.point_layer_name].add(np.array([place], float))
         mask = viewer.layers[panel.label_layer_name].data
-        print(f"{'on' if positive else 'beside'} {place}: {time.monotonic() - began:.2f} s, F1 {measure_f1(mask, truth):.3f}")
+        took = time.monotonic() - began
+        print(f"{'on' if positive else 'beside'} {place}: {took:.2f} s, F1 {measure_f1(mask, truth):.3f}")
     viewer.dims.set_current_step(0, CENTRE[0])
-    wait_for(lambda: True)
     until = time.monotonic() + 1
     wait_for(lambda: time.monotonic() > until)
     viewer.window.screenshot(picture, canvas_only=False, flash=False)

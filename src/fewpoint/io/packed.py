@@ -25,7 +25,7 @@ BLOSC_NBYTES = struct.Struct("<4xI")  # a packed chunk says itself how long it w
 MOST_AXES = 4
 LONGEST_HEADER = START.size + 255 + 255 * 8
 CHUNK_BYTES = 2**30  # Blosc2 counts in 31 bits
-LEVEL = 3
+LEVEL, WORD = 3, 8
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 TYPES += ("float16", "float32", "float64")
 
@@ -107,12 +107,24 @@ def pack(array: np.ndarray) -> bytes:
         name,
         struct.pack(f"<{array.ndim}q", *array.shape),
     ]
-    starts = range(0, len(raw), CHUNK_BYTES)
-    parts.append(COUNT.pack(len(starts)))
-    for start in starts:
-        piece = raw[start : start + CHUNK_BYTES]
+    pieces = _cut(raw)
+    parts.append(COUNT.pack(len(pieces)))
+    for piece in pieces:
         packed = imagecodecs.blosc2_encode(
             piece, LEVEL, compressor="zstd", shuffle="noshuffle", typesize=array.itemsize, numthreads=1
         )
         parts += [LENGTHS.pack(len(piece), len(packed)), bytes(packed)]
     return b"".join(parts)
+
+
+def _cut(raw: bytes) -> list[bytes]:
+    """Pieces to compress apart. What does not fill a word is one: zeros of another length are packed so that some
+    versions of Blosc2 cannot unpack them.
+
+    >>> [len(piece) for piece in _cut(bytes(21))]
+    [16, 5]
+    """
+    whole = len(raw) - len(raw) % WORD
+    starts = range(0, whole, CHUNK_BYTES)
+    pieces = [raw[start : min(start + CHUNK_BYTES, whole)] for start in starts]
+    return [*pieces, *([raw[whole:]] if whole < len(raw) else [])]

@@ -119,10 +119,10 @@ def _enclose(project: Project, target: NamedObject, sides: Sides, inner: Place) 
         return [*clicks, *(plan_clicks(project, target, beyond, False) if beyond else [])]
     box = Box(frame, top, left, bottom, right)
     shown = [click for click in target.positives if click.frame == frame and lies_in(box, click.y, click.x)]
-    return [
-        SetBox(target.name, frame, top, left, bottom, right),
-        *([] if shown else plan_clicks(project, target, [inner], True)),
-    ]
+    clicks = [] if shown else plan_clicks(project, target, [inner], True)
+    if (bottom - top, right - left) == project.size:  # a box round everything says nothing
+        return clicks
+    return [SetBox(target.name, frame, top, left, bottom, right), *clicks]
 
 
 def _find_beyond(shape: tuple[int, int, int], sides: Sides, inner: Place) -> list[Place]:

@@ -150,6 +150,7 @@ class Leases:
         path = lease.folder / f"image-{lease.images}.nii"
         store_image(image[0], spacing, path)
         lease.work = Work(self.workspace.open_input(path), self._following, self._queue, self.limits.preset)
+        lease.work.get_ready()
         return image.shape
 
     def check_room(self, n_bytes: int) -> None:

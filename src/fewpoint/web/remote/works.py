@@ -21,6 +21,7 @@ from fewpoint.web.sessions import Session
 from fewpoint.web.worklist import delete_run
 
 ANSWER_S = 50.0  # within which a client hears a mask or why there is none; it waits for 60
+READY_S = 120.0  # that an image may be prepared before the client goes on; it waits for 600
 Bounds = list[list[int]]  # first and after the last along each of the client's axes
 Plan = Callable[[Project, NamedObject], list[Action]]
 
@@ -53,6 +54,10 @@ class Work:
     def target(self) -> NamedObject:
         """The object that is being marked."""
         return self.session.project.objects[0]
+
+    def get_ready(self) -> None:
+        """Wait until clicks are answered at once: clients show that they wait for an image, but not for a click."""
+        self._wait(time.monotonic() + READY_S, lambda: self.session.live.state in ("ready", "failed"))
 
     def say(self, plan: Plan) -> None:
         """Say what a plan makes of something marked."""

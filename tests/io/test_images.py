@@ -337,7 +337,7 @@ def test_the_hash_depends_on_pixels_shape_type_and_names_only(tmp_path):
 
 
 def test_every_format_has_a_description():
-    assert len(FORMATS) == 11
+    assert len(FORMATS) == 12
     assert all(FORMATS.values())
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from fewpoint.core.actions import KINDS
 from fewpoint.web.places import Root
+from fewpoint.web.remote.limits import Limits
 from fewpoint.web.server import Options, create_app
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "http.md"
 
 
 def test_the_page_lists_every_address_and_no_other():
-    paths = create_app(Options(Root(Path("/nowhere")))).openapi()["paths"]
+    paths = create_app(Options(Root(Path("/nowhere")), remote=Limits())).openapi()["paths"]
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     listed = re.findall(r"^\| `((?:GET|POST) [^`?]+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(listed) == served and len(listed) == len(served)

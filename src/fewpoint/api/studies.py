@@ -15,6 +15,7 @@ from fewpoint.core.geometry import Geometry
 from fewpoint.core.given import need, need_path, need_real, need_whole
 from fewpoint.core.job import Job
 from fewpoint.core.relabelling import Relabelling
+from fewpoint.core.source import Source
 from fewpoint.errors import CancelledError, FewpointError, InputError
 from fewpoint.evaluation.judging import Evaluation, judge_labels, judge_masks
 from fewpoint.evaluation.surfaces import Spacing, spacing_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fewpoint.runs.collecting import Collection
 
 Masks = Result | np.ndarray | str | Path
+SEG = "dicom-seg"
 Manifest = str | Path | Sequence[Mapping[str, str]]
 
 
@@ -57,14 +59,17 @@ def convert(
     out: str | Path | None = None,
     *,
     labels: Relabelling = Relabelling(),
+    store: str = "",
 ) -> tuple[Path, ...]:
     """Write masks in other formats; returns the files.
 
     run: the folder of a finished run, or a result. saving: which formats, and whether probabilities too.
     out: a folder, that of the run if it is None; nothing in another is overwritten unless it is the same.
     labels: what objects are called in the files, and their codes in DICOM SEG.
+    store: a PACS, as "dicomwebs://HOST/ROOT", or "back" for that of the images, in which the masks are stored as DICOM
+    SEG, too, unless they are there; credentials come from the environment or a netrc file.
     """
-    outputs = need(saving, Saving, "saving", "a Saving").to_outputs()
+    saving = _with_seg(need(saving, Saving, "saving", "a Saving"), need(store, str, "store", "an address"))
     need(labels, Relabelling, "labels", "a Relabelling")
 
     def relabel(result: Result) -> Result:
@@ -74,11 +79,13 @@ def convert(
     if isinstance(run, Result):
         if out is None:
             raise InputError("a result needs a folder to be written into; give out")
-        return _convert_result(relabel(run), saving, need_path(out, "out"))
+        written = _convert_result(relabel(run), saving, need_path(out, "out"))
+        return _store(written, store, run.source)
     from fewpoint.runs.exports import convert_run
 
     folder = need_path(run, "run")
-    return convert_run(folder, outputs, folder if out is None else need_path(out, "out"), relabel)
+    place = folder if out is None else need_path(out, "out")
+    return _store(convert_run(folder, saving.to_outputs(), place, relabel), store, run_folders.load_source(folder))
 
 
 def collect(
@@ -229,6 +236,23 @@ def evaluate_objects(masks: Masks, truth: Masks, *, spacing_mm: Spacing | None =
     one, other = _open_masks(masks, "masks"), _open_masks(truth, "truth")
     spacing = _join_spacing(one, other, spacing_mm)
     return judge_labels(to_labels(one, "masks"), to_labels(other, "truth"), spacing)
+
+
+def _with_seg(saving: Saving, store: str) -> Saving:
+    """With the format that a PACS takes, if anything is to be stored."""
+    return replace(saving, formats=tuple(dict.fromkeys((*saving.formats, SEG)))) if store else saving
+
+
+def _store(written: tuple[Path, ...], store: str, source: Source | None) -> tuple[Path, ...]:
+    """Store the DICOM SEG among files, if that is wanted; returns the files."""
+    if store:
+        from fewpoint.io.formats import FILES
+        from fewpoint.io.pacs.service import Pacs
+        from fewpoint.io.pacs.storing import choose_pacs, origin_of, store_seg
+
+        (path,) = (path for path in written if path.name == FILES[SEG])
+        store_seg(path, Pacs.at(choose_pacs(store, origin_of(source))))
+    return written
 
 
 def _convert_result(result: Result, saving: Saving, out: Path) -> tuple[Path, ...]:

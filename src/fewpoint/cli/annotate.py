@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,10 @@ from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
 from fewpoint.core.plain_text import show_plainly
 from fewpoint.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from fewpoint.io.pacs.service import Pacs
+    from fewpoint.web.places import Root
 
 PORT = 8760
 LARGEST_PORT = 65535
@@ -40,6 +44,15 @@ Features = Annotated[
         help="A pretrained model, such as dinov2-small, whose features masks are made of before anything is learnt.",
     ),
 ]
+DicomWeb = Annotated[
+    str | None,
+    typer.Option(
+        "--dicomweb",
+        metavar="URL",
+        help="A PACS, dicomwebs://HOST/ROOT, whose series can be opened and masks stored back. Credentials come from "
+        "the environment or ~/.netrc, see the manual.",
+    ),
+]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")]
 
 
@@ -54,6 +67,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     config: ConfigPath = None,
     witness: Witness = None,
     features: Features = None,
+    dicomweb: DicomWeb = None,
     no_live: NoLive = False,
     no_browser: NoBrowser = False,
     no_token: NoToken = False,
@@ -68,6 +82,23 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
         raise typer.BadParameter("give INPUT or --demo, not both")
     if users is not None and (demo or input_path is not None):
         raise typer.BadParameter("with --users everybody opens what is theirs; give --root, and no INPUT or --demo")
+    job = make_job(device, config, assignments, witness)
+    need_server()
+    from fewpoint.web.server import Options
+    from fewpoint.web.serving import serve
+
+    gate = choose_gate(host, no_token, users)
+    if demo:
+        input_path = write_demo(Path("fewpoint-demo"))
+    chosen = choose_root(root, input_path)
+    check_models(witness, features)
+    pacs = reach_pacs(dicomweb)
+    options = Options(chosen, gate, job, live=not no_live, features=features or "", pacs=pacs)
+    serve(options, port, input_path, open_page=not no_browser, tell=tell)
+
+
+def make_job(device: DeviceName, config: Path | None, assignments: list[str] | None, witness: str | None) -> Job:
+    """What every run of a server is given; InputError for settings that there are not."""
     from fewpoint.io.jobs import parse_changes, read_changes
     from fewpoint.methods.resolve import refuse_unknown_changes
 
@@ -77,34 +108,52 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
         witness=witness,
     )
     refuse_unknown_changes(job)
+    return job
+
+
+def need_server() -> None:
+    """Raise SettingsError unless the libraries of a server are there, before anything is opened."""
     try:
-        import fastapi  # noqa: F401 - asked for before anything is opened
+        import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise SettingsError(
             "the annotator needs FastAPI and uvicorn, which are not installed; run: pip install 'fewpoint[annotate]'"
         ) from None
-    from fewpoint.web.places import Root
-    from fewpoint.web.server import Options
-    from fewpoint.web.serving import serve
-    from fewpoint.witness.store import check_installed
 
-    gate = choose_gate(host, no_token, users)
-    if demo:
-        input_path = write_demo(Path("fewpoint-demo"))
+
+def choose_root(root: Path | None, input_path: Path | None = None) -> "Root":
+    """The folder below which everything lies that can be opened."""
+    from fewpoint.web.places import Root
+
     chosen = Root.of(root or (Path.cwd() if input_path is None else input_path.absolute().parent))
     if input_path is not None and not (input_path.exists() and chosen.holds(input_path)):
         raise InputError(f"{input_path} must be there and lie below the root {chosen.path}; give another --root")
-    for model in filter(None, (witness, features)):
+    return chosen
+
+
+def reach_pacs(address: str | None) -> "Pacs | None":
+    """The PACS of a server, which has answered; its credentials are no longer in the environment of workers."""
+    if address is None:
+        return None
+    from fewpoint.io.extras import need
+    from fewpoint.io.pacs.addresses import parse_service
+    from fewpoint.io.pacs.credentials import take_credentials
+    from fewpoint.io.pacs.service import Pacs
+
+    need("highdicom", "dicom", "a PACS needs")
+    service = parse_service(address)
+    pacs = Pacs(service, take_credentials(service))
+    pacs.list_studies(most=1)
+    return pacs
+
+
+def check_models(*models: str | None) -> None:
+    """Raise InputError for a pretrained model that is not installed."""
+    from fewpoint.witness.store import check_installed
+
+    for model in filter(None, models):
         check_installed(model)
-    options = Options(
-        chosen,
-        gate,
-        job,
-        live=not no_live,
-        features=features or "",
-    )
-    serve(options, port, input_path, open_page=not no_browser, tell=_tell)
 
 
 def write_demo(folder: Path) -> Path:
@@ -130,5 +179,6 @@ def write_demo(folder: Path) -> Path:
     return frames
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
+    """Print a line for the person who started a server."""
     print(show_plainly(line), file=sys.stderr, flush=True)

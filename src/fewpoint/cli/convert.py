@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from fewpoint.cli.outputs import AsJson, Codes, Formats, Probabilities, Renames, parse_labels, print_json
+from fewpoint.cli.outputs import AsJson, Codes, FormatName, Formats, Probabilities, Renames, parse_labels, print_json
+from fewpoint.cli.storing import Store, describe_stored, reach_pacs, with_seg
 from fewpoint.cli.trust import Trust
 from fewpoint.cli.voice import say
 
@@ -22,6 +23,7 @@ def convert_command(  # noqa: PLR0913 - one argument per option
     renames: Renames = None,
     codes: Codes = None,
     out: OutPath = None,
+    store: Store = None,
     as_json: AsJson = False,
     trust: Trust = False,
 ) -> None:
@@ -30,10 +32,12 @@ def convert_command(  # noqa: PLR0913 - one argument per option
     Nothing in another --out is overwritten, unless it is the same; for many runs there is fewpoint collect.
     A film and DICOM SEG need the input of the run in its old place.
     """
-    if not formats and not probabilities:
-        raise typer.BadParameter("give --format or --probabilities")
+    if not formats and not probabilities and store is None:
+        raise typer.BadParameter("give --format, --probabilities or --store")
     from fewpoint.core.result import Result
-    from fewpoint.io.formats import Outputs
+    from fewpoint.io.formats import FILES, Outputs
+    from fewpoint.io.pacs.storing import origin_of, store_seg
+    from fewpoint.io.runs import load_source
     from fewpoint.runs.exports import convert_run
 
     labels = parse_labels(renames, codes)
@@ -42,9 +46,14 @@ def convert_command(  # noqa: PLR0913 - one argument per option
         labels.check(each.name for each in result.objects)
         return labels.apply(result)
 
-    written = convert_run(run, Outputs.of(formats or [], probabilities=probabilities), out or run, relabel)
+    pacs = reach_pacs(store, origin_of(load_source(run))) if store is not None else None
+    outputs = Outputs.of(with_seg(formats, store), probabilities=probabilities)
+    written = convert_run(run, outputs, out or run, relabel)
+    stored = None if pacs is None else store_seg((out or run) / FILES[FormatName.DICOM_SEG], pacs)
     if as_json:
-        print_json("convert", {"files": [str(path) for path in written]})
+        print_json("convert", {"files": [str(path) for path in written], **describe_stored(stored)})
         return
     for path in written:
         say(str(path))
+    if stored is not None:
+        say(f"stored: {stored}")

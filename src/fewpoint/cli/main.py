@@ -25,6 +25,7 @@ from fewpoint.cli import (
     recut,
     reproduce,
     segment,
+    serve,
     users,
 )
 from fewpoint.cli.terminal import (
@@ -57,6 +58,7 @@ app = typer.Typer(
 )
 app.command("segment")(segment.segment_command)
 app.command("annotate")(annotate.annotate_command)
+app.command("serve")(serve.serve_command)
 app.command("batch")(batch.batch_command)
 app.command("batch-status")(batch.batch_status_command)
 app.command("recut")(recut.recut_command)

@@ -4,11 +4,12 @@ import math
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.cli.outputs import AsJson, Formats, Probabilities, print_json
+from fewpoint.cli.outputs import AsJson, FormatName, Formats, Probabilities, print_json
+from fewpoint.cli.storing import Store, describe_stored, reach_pacs, with_seg
 from fewpoint.cli.trust import Trust
 from fewpoint.cli.voice import say
 from fewpoint.core.bound import read_share
@@ -16,6 +17,10 @@ from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, Changes, GivenBoun
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
 from fewpoint.io.apart.forker import warm_up
+
+if TYPE_CHECKING:
+    from fewpoint.io.pacs.service import Pacs
+    from fewpoint.io.pacs.storing import Stored
 
 LOOKED_AT = 6  # frames that are named at the end of a run
 
@@ -49,7 +54,8 @@ InputPath = Annotated[
     typer.Argument(
         metavar="INPUT",
         help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI, NRRD or MetaImage volume, a DICOM series, "
-        "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info. Or a .fewpoint project of the "
+        "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info. Or a series on a PACS, "
+        "dicomwebs://HOST/ROOT/studies/UID/series/UID. Or a .fewpoint project of the "
         "annotator, with its points, bounds, preset and seed, unless they are given here.",
     ),
 ]
@@ -224,6 +230,7 @@ def segment_command(  # noqa: PLR0913 - one argument per option
     witness: Witness = None,
     formats: Formats = None,
     probabilities: Probabilities = False,
+    store: Store = None,
     as_json: AsJson = False,
     trust: Trust = False,
 ) -> None:
@@ -237,9 +244,10 @@ def segment_command(  # noqa: PLR0913 - one argument per option
     if method is not None:
         _refuse_unknown(method)
     from fewpoint.io.jobs import settle_job
+    from fewpoint.io.pacs.addresses import is_remote, name_input
 
     job = Job(
-        input=str(input_path),
+        input=name_input(input_path) if is_remote(input_path) else str(input_path),
         points=_text(points_path) or "",
         reading=parse_reading(axis, channels, added, window),
         bounds=parse_bounds(max_fraction, largest_box),
@@ -248,7 +256,7 @@ def segment_command(  # noqa: PLR0913 - one argument per option
         changes=gather_changes(config, assignments, no_tracking),
         seed=seed,
         device=str(device),
-        outputs=OutputChoice.of([str(name) for name in formats or ()], probabilities=probabilities),
+        outputs=OutputChoice.of([str(name) for name in with_seg(formats, store)], probabilities=probabilities),
         time_limit_s=None if time_limit is None else 60 * time_limit,
         refine=_text(refined),
         warm_start=_text(warm_start),
@@ -256,20 +264,23 @@ def segment_command(  # noqa: PLR0913 - one argument per option
         added_words=parse_words(outlined, boxes, sizes),
         witness=witness,
     )
-    _run(settle_job(job), out, as_json)
+    job = settle_job(job)
+    _run(job, out, as_json, reach_pacs(store, job.input))
 
 
-def _run(job: Job, out: Path, as_json: bool) -> None:
-    """Run a job by its method, showing how it goes, and say what came out."""
+def _run(job: Job, out: Path, as_json: bool, pacs: "Pacs | None") -> None:
+    """Run a job by its method, showing how it goes, store its masks if asked, and say what came out."""
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
+    from fewpoint.io.pacs.storing import store_seg
     from fewpoint.io.runs import read_finished
     from fewpoint.runs.jobs import run_job
 
     with show_progress(quiet=as_json) as listener:
         result = run_job(job, out, listener)
     masks = [out / FILES[name] for name in Outputs(**vars(job.outputs)).resolve(result.source)]
-    _tell(out, read_finished(out), masks, as_json)
+    stored = None if pacs is None else store_seg(out / FILES[FormatName.DICOM_SEG], pacs)
+    _tell(out, read_finished(out), masks, as_json, stored)
 
 
 def refuse_combinations(
@@ -375,7 +386,7 @@ def _parse_box(text: str) -> BoxOnFrame:
     return frame, y0, x0, y1, x1
 
 
-def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> None:
+def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool, stored: "Stored | None") -> None:
     """Say what came out and where it lies."""
     summary, report = manifest["result"], folder / "report.html"
     if as_json:
@@ -385,7 +396,7 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
             "report": str(report) if report.exists() else None,
         }
         costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
-        print_json("segment", {**places, **costs, **summary})
+        print_json("segment", {**places, **describe_stored(stored), **costs, **summary})
         return
     for line in _describe_objects(summary):
         say(line)
@@ -398,6 +409,8 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool) -> Non
     for path in masks:
         say(f"masks:  {path}")
     say(f"report: {report}")
+    if stored is not None:
+        say(f"stored: {stored}")
 
 
 def _describe_objects(summary: dict) -> list[str]:

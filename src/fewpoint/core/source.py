@@ -28,6 +28,7 @@ class Source:
     header: the file's own header, from which one in the same format is written; empty if there is none.
     notes: what a user should know about the input, one sentence each.
     unit: of the pixel values, such as "HU"; empty if the file does not say.
+    origin: the address on a PACS that it was fetched from; empty if it was not.
     """
 
     path: str
@@ -37,3 +38,4 @@ class Source:
     reading: Reading = Reading()
     notes: tuple[str, ...] = ()
     unit: str = ""
+    origin: str = ""

@@ -154,6 +154,16 @@ def collect_series(path: Path) -> Series:
         return _order_by_position(placed, path) if len(placed) == len(slices) else _order_by_number(slices)
 
 
+def read_uids(file: Path) -> tuple[str, str, str]:
+    """Study, series and instance of a DICOM object, in this process."""
+    import pydicom
+
+    need("pydicom", EXTRA)
+    with _tolerant(file):
+        header = pydicom.dcmread(file, stop_before_pixels=True)
+        return str(header.StudyInstanceUID), str(header.SeriesInstanceUID), str(header.SOPInstanceUID)
+
+
 def _choose_series(path: Path) -> list[tuple[Path, "Dataset"]]:
     """Files and headers of the images of one series."""
     wanted = None

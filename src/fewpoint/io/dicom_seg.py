@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from fewpoint.io.apart.calls import call
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.dicom import EXTRA, FORMAT, Slice, collect_series
 from fewpoint.io.extras import need
+from fewpoint.io.pacs.fetching import locate_again
 
 if TYPE_CHECKING:
     from highdicom.seg import SegmentDescription
@@ -32,7 +34,7 @@ SERIES_NUMBER = 900  # behind the images, where viewers list derived series
 def write_dicom_seg(labels: LabelMap, path: Path) -> None:
     """Write a binary segmentation of one segment per object; the series must still be where it was."""
     source = need_series(labels.source, KIND)
-    data = call(encode_dicom_seg, Path(source.path), labels)
+    data = call(encode_dicom_seg, Path(source.path), replace(labels, source=source))
     write_atomically(path, lambda stream: stream.write(data.tobytes()))
 
 
@@ -69,12 +71,13 @@ def _need_source(source: Source | None) -> Source:
 
 
 def need_series(source: Source | None, kind: str) -> Source:
-    """The source, if it is a DICOM series that is still there; kind: of the file that refers to it."""
+    """The source, if it is a DICOM series that is still there, or can be fetched again; kind: of what refers to it."""
     if source is None or source.format != FORMAT:
         raise InputError(f"{kind} refers to the images of a DICOM series, the input was none; choose another --format")
-    if not Path(source.path).exists():
+    path = locate_again(source)
+    if not path.exists():
         raise InputError(f"{kind} needs the series it refers to, {source.path} is gone; put it back")
-    return source
+    return replace(source, path=str(path))
 
 
 def _find_slices(series: Path, expected: tuple[int, int, int]) -> tuple[Slice, ...]:
@@ -112,7 +115,8 @@ def _assemble(slices: tuple[Slice, ...], stored: np.ndarray, objects: tuple[Obje
     headers = list({id(piece.header): piece.header for piece in slices}.values())
     if len(headers) == 1:  # frames of one file are given in the order of the file
         stored = stored[np.argsort([piece.index for piece in slices])]
-    fingerprint = hashlib.sha256(_pack(stored, len(objects))).hexdigest()
+    called = repr([(label.name, label.colour, label.code) for label in objects]).encode()
+    fingerprint = hashlib.sha256(_pack(stored, len(objects)) + called).hexdigest()
     series, instance = (
         generate_uid(entropy_srcs=[str(headers[0].SeriesInstanceUID), fingerprint, what])
         for what in ("series", "instance")

@@ -11,6 +11,8 @@ from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.errors import InputError
+from fewpoint.io.pacs.addresses import name_input
+from fewpoint.io.pacs.fetching import find_origin, locate
 from fewpoint.io.stacks import PICTURES, list_frames, read_stack
 from fewpoint.io.volumes import Stack, is_same_place
 
@@ -23,6 +25,7 @@ FORMATS: dict[str, str] = {
     "NRRD": "a .nrrd or .nhdr volume",
     "MetaImage": "an .mha or .mhd volume",
     "DICOM": "a folder that holds one series, one image of a series, or a multi-frame image; needs fewpoint[dicom]",
+    "DICOMweb": "a series on a PACS, dicomweb[s]://HOST/ROOT/studies/UID/series/UID; needs fewpoint[dicom]",
     "video": "an .mp4, .avi, .mov, .mkv or other video; needs fewpoint[video]",
     "TIFF stack": "a .tif with one page per frame, compressed or not; OME-TIFF with its spacing",
     "OME-Zarr": "a .zarr folder, at its finest level; needs fewpoint[zarr]",
@@ -41,7 +44,7 @@ def read_sequence(
     added: tuple[str | Path, ...] = (),
     window: tuple[float, float] | None = None,
 ) -> ImageSequence:
-    """Read the frames at a path in any of FORMATS, in the pixel type they are stored in.
+    """Read the frames at a path in any of FORMATS, or at dicomweb://HOST/…, in the pixel type they are stored in.
 
     Frames of a folder are named by their files without extension, frames of a stack or volume by their number.
     axis: along which a volume is cut: 0, 1 or 2 of its stored axes, sagittal, coronal, axial, or auto for the coarsest.
@@ -49,11 +52,12 @@ def read_sequence(
     channels: the channels to keep, counted from zero over all files; all if empty.
     window: pixel values that become black and white, see parse_window; measured if it is None.
     """
-    path, added = need_path(path, "the input"), tuple(str(Path(other).absolute()) for other in added)
-    stack = _add_channels(_read_frames(path, axis), [_read_frames(Path(other), axis) for other in added], added)
+    path, others = locate(need_path(path, "the input")), tuple(map(name_input, added))
+    stack = _add_channels(_read_frames(path, axis), [_read_frames(locate(other), axis) for other in others], others)
     frames = _choose_channels(stack.frames, channels)
-    reading = Reading(axis, tuple(channels), added, window)
-    source = Source(str(path.absolute()), stack.format, stack.geometry, stack.header, reading, stack.notes, stack.unit)
+    reading = Reading(axis, tuple(channels), others, window)
+    place, origin = str(path.absolute()), find_origin(path)
+    source = Source(place, stack.format, stack.geometry, stack.header, reading, stack.notes, stack.unit, origin)
     return replace(ImageSequence.from_array(frames), names=stack.names, source=source, window=window)
 
 

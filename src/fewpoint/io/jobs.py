@@ -13,6 +13,7 @@ from fewpoint.core.words import Box
 from fewpoint.errors import InputError, SettingsError
 from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.decoding import naming
+from fewpoint.io.pacs.addresses import is_remote
 from fewpoint.io.points import find_points
 from fewpoint.io.projects import ProjectFile, is_project, read_project
 
@@ -113,7 +114,10 @@ def load_job(path: Path) -> Job:
     with naming(str(path)):
         job = Job.from_table(read_json(path))
 
-    return job.with_paths(lambda text: str(path.absolute().parent / Path(text).expanduser()) if text else "")
+    def find(text: str) -> str:
+        return text if not text or is_remote(text) else str(path.absolute().parent / Path(text).expanduser())
+
+    return job.with_paths(find)
 
 
 def _find_project(job: Job) -> ProjectFile | None:

@@ -12,6 +12,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.given_words import parse_words
 from fewpoint.io.images import parse_window
 from fewpoint.io.jobs import parse_changes, read_changes, settle_job
+from fewpoint.io.pacs.addresses import is_remote, name_input
 
 COLUMNS: dict[str, str] = {
     "input": "what is segmented, any input of fewpoint segment; a .fewpoint project comes with all that it says",
@@ -57,6 +58,14 @@ class Row:
         """
         return self.folder / Path(text).expanduser()
 
+    def find_input(self, text: str) -> str:
+        """A path of the row, or an address on a PACS.
+
+        >>> Row("line 2", Path("/study"), {}).find_input("dicomweb://pacs/studies/1.2/series/1.2.3")
+        'dicomweb://pacs/studies/1.2/series/1.2.3'
+        """
+        return name_input(text) if is_remote(text) else str(self.find(text))
+
 
 def build_job(row: Row, defaults: Job) -> Job:
     """The job of a row; InputError or SettingsError for what cannot be meant, whatever the files hold.
@@ -68,11 +77,11 @@ def build_job(row: Row, defaults: Job) -> Job:
         raise InputError(f"a row must have no more values than there are columns, got {values[''][:40]} beyond them")
     if "input" not in values:
         raise InputError("an input is needed; fill in the column input")
-    path = row.find(values["input"])
+    path = row.find_input(values["input"])
     job = replace(
         defaults,
         name=_name(values, path),
-        input=str(path),
+        input=path,
         points=_find(row, "points") or "",
         reading=_read_reading(row, defaults.reading),
         bounds=_read_bounds(values) or defaults.bounds,
@@ -88,12 +97,15 @@ def build_job(row: Row, defaults: Job) -> Job:
     return settle_job(job)
 
 
-def make_name(path: Path) -> str:
-    """A name for a run folder of that of its input.
+def make_name(path: str | Path) -> str:
+    """A name for a run folder of that of its input; on a PACS the last UID.
 
     >>> make_name(Path("scans/Patient 7 (left).nii.gz")), make_name(Path("p3/input-frames"))
     ('Patient-7-left', 'p3')
     """
+    if is_remote(path):
+        return str(path).rpartition("/")[-1]
+    path = Path(path)
     own = path.parent.name if path.name == "input-frames" else strip_suffix(path.name)
     return re.sub(r"[^\w.+-]+", "-", own).strip("-.") or "sequence"
 
@@ -108,7 +120,7 @@ def strip_suffix(name: str, suffixes: tuple[str, ...] = DOUBLE_SUFFIXES) -> str:
     return name[: -len(double)] if double else Path(name).stem
 
 
-def _name(values: dict[str, str], path: Path) -> str:
+def _name(values: dict[str, str], path: str) -> str:
     name = values.get("name")
     if name is None:
         return make_name(path)
@@ -126,7 +138,7 @@ def _read_reading(row: Row, defaults: Reading) -> Reading:
     return Reading(
         axis=values.get("axis", defaults.axis),
         channels=_read_wholes(values, "channels") if "channels" in values else defaults.channels,
-        added=tuple(str(row.find(part.strip())) for part in _split(values.get("with", ""))),
+        added=tuple(row.find_input(part.strip()) for part in _split(values.get("with", ""))),
         window=parse_window(values["window"]) if "window" in values else defaults.window,
     )
 

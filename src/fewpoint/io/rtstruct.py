@@ -1,6 +1,7 @@
 """DICOM RTSTRUCT: outlines in the patient, as planning systems draw and read them."""
 
 import hashlib
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ Polygon = np.ndarray  # (P, 2) float64 y, x in pixels
 def write_rtstruct(labels: LabelMap, path: Path) -> None:
     """Write the outlines of each object on each frame; holes are outlines of their own, inside the others."""
     source = need_series(labels.source, "RTSTRUCT")
-    data = call(encode_rtstruct, Path(source.path), labels)
+    data = call(encode_rtstruct, Path(source.path), replace(labels, source=source))
     write_atomically(path, lambda stream: stream.write(data.tobytes()))
 
 

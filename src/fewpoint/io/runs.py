@@ -27,6 +27,7 @@ from fewpoint.core.points import PointSet
 from fewpoint.core.probabilities import ProbabilityMaps
 from fewpoint.core.result import UNNAMED, ObjectResult, Result
 from fewpoint.core.saying import SaidWords
+from fewpoint.core.source import Source
 from fewpoint.core.words import Words
 from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictError, SettingsError
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
@@ -323,10 +324,16 @@ def load_result(folder: str | Path) -> Result:
         return _load_result(folder)
 
 
+def load_source(folder: Path) -> Source | None:
+    """Where the input of a finished run came from; None if it does not say."""
+    read_finished(folder)
+    return read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
+
+
 def _load_result(folder: Path) -> Result:
     described = read_finished(folder)["result"]
     masks, maps, names = (load_array(folder / RESULT_FILE, key) for key in ("masks", "probabilities", "names"))
-    source = read_source(folder / SOURCE_FILE) if (folder / SOURCE_FILE).exists() else None
+    source = load_source(folder)
     entries = described.get("objects", [described])  # a run of version 0.1 on one object has no list
     several = len(entries) > 1
     objects = tuple(

@@ -21,6 +21,7 @@ SCHEMA = {
     "reading": {"axis": str, "channels": [int], "added": [str], "window": (list, type(None))},
     "notes": [str],
     "unit?": str,
+    "origin?": str,
 }
 
 
@@ -35,6 +36,7 @@ def write_source(source: Source, path: Path) -> None:
         "reading": asdict(source.reading),
         "notes": list(source.notes),
         "unit": source.unit,
+        **({"origin": source.origin} if source.origin else {}),
     }
     write_json(path, content)
 
@@ -57,6 +59,7 @@ def read_source(path: Path) -> Source:
             _read_reading(content["reading"]),
             tuple(content["notes"]),
             content.get("unit", ""),
+            content.get("origin", ""),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} must describe the input of a run, got something else; run again") from error

@@ -14,6 +14,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.atomic import place_new, read_json
 from fewpoint.io.formats import FILM_FILE, Outputs
 from fewpoint.io.images import hash_sequence, read_sequence
+from fewpoint.io.pacs.fetching import locate_again
 from fewpoint.io.runs import MANIFEST_FILE, load_result
 from fewpoint.io.video import write_video
 from fewpoint.report.film import draw_film
@@ -93,7 +94,7 @@ def read_input(folder: Path, result: Result) -> ImageSequence:
     source = result.source
     if source is None:
         raise InputError(f"{folder} does not say where its input is, so it cannot be drawn; run again")
-    sequence = read_sequence(source.path, **asdict(source.reading))
+    sequence = read_sequence(locate_again(source), **asdict(source.reading))
     if hash_sequence(sequence) != read_json(folder / MANIFEST_FILE)["identity"]["sequence"]:
         raise InputError(f"{source.path} must hold the frames that were segmented, but has changed since; restore it")
     return sequence

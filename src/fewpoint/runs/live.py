@@ -70,6 +70,10 @@ class Live:
         parts = tuple(LearntPart.load(self.sequence, previous, group, stages) for group, stages in given)
         self._run, self._parts = previous, parts
 
+    def forget(self) -> None:
+        """Answer from the image alone again."""
+        self._run, self._parts = None, ()
+
     def answer(
         self, points: PointSet, words: Mapping[str, Words], known: Mapping[str, np.ndarray] = NOTHING_KNOWN
     ) -> dict[str, np.ndarray]:

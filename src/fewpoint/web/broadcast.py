@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from pydantic import BaseModel
@@ -42,24 +42,36 @@ class Broadcast:
 
     def __init__(self) -> None:
         self._listeners: set[tuple[asyncio.AbstractEventLoop, Waiting]] = set()
+        self._wakes: set[Callable[[], None]] = set()
         self._lock = threading.Lock()
 
     @property
     def is_heard(self) -> bool:
         """Whether anybody listens."""
         with self._lock:
-            return bool(self._listeners)
+            return bool(self._listeners or self._wakes)
 
     def tell(self, event: BaseModel) -> None:
         """Send an event to everyone."""
         with self._lock:
-            listeners = list(self._listeners)
+            listeners, wakes = list(self._listeners), list(self._wakes)
+        for wake in wakes:
+            wake()
         if not listeners:
             return
         text = event.model_dump_json()
         for loop, queue in listeners:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(queue.add, text)
+
+    def attend(self, wake: Callable[[], None]) -> None:
+        """Have a function called, in whichever thread, when something has happened, until leave() is called."""
+        with self._lock:
+            self._wakes.add(wake)
+
+    def leave(self, wake: Callable[[], None]) -> None:
+        with self._lock:
+            self._wakes.discard(wake)
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator["Waiting"]:

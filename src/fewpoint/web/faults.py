@@ -19,11 +19,26 @@ class BusyError(InputError):
     """More is asked for at once than can be done."""
 
 
+class GoneError(InputError):
+    """The session was ended, or there never was one."""
+
+
+class FullError(InputError):
+    """No further session can be begun now."""
+
+
+class UnansweredError(InputError):
+    """No mask was found in time, or nothing is left that could find one."""
+
+
 STATUS: tuple[tuple[type[FewpointError], int], ...] = (
     (MissingError, 404),
     (StaleError, 409),
     (TooLargeError, 413),
+    (GoneError, 410),
     (BusyError, 429),
+    (FullError, 503),
+    (UnansweredError, 504),
     (RunConflictError, 409),
     (OutputError, 507),
     (FewpointError, 422),

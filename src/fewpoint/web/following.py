@@ -109,20 +109,28 @@ class Following:
             if on:
                 self._prepare(followed)
 
-    def hear(self, session: Session) -> None:
-        """Something may have been said."""
+    def leave(self, session: Session) -> None:
+        """A project is about to be closed: end what answers at once."""
+        with self._changed:
+            followed = self._followed.pop(session.id, None)
+            if followed is not None:
+                _end(followed)
+
+    def hear(self, session: Session) -> int:
+        """Something may have been said; returns the number of the order whose masks know it."""
         with self._changed:
             followed = self._followed.get(session.id)
             if followed is None or not session.live.on:
-                return
+                return 0
             project = session.project
             if not is_news(project, followed.said) and not is_news(followed.said, project):
-                return
+                return followed.number
             followed.frame = find_last_place(project, followed.said)
             followed.said, followed.said_at = project, self._clock()
             self._show_due(followed)
             self._ask(followed, project)
             self._changed.notify_all()
+            return followed.number
 
     def note_run(self, session: Session) -> None:
         """A person has begun a run: what is left to learn after it is another matter now."""
@@ -233,7 +241,7 @@ class Following:
         try:
             order = replace(make_order(followed.session, project, followed.number), frame=followed.frame)
         except FewpointError as error:
-            followed.session.change_live(message=" ".join(str(error).split()))
+            followed.session.change_live(message=" ".join(str(error).split()), refused=followed.number)
             return
         followed.process.ask(order)
 
@@ -300,7 +308,7 @@ def take_news(session: Session, news: LiveNews) -> None:
             message=news.note,
         )
     else:
-        session.change_live(message=news.error)
+        session.change_live(message=news.error, refused=news.number)
 
 
 def _knows(session: Session, run: RunRecord) -> bool:

@@ -21,7 +21,7 @@ from fewpoint.web.users import User, UsersFile
 
 COOKIE = "fewpoint_token"
 LARGEST_BODY = 16 * 2**20  # a brushed mask of many runs is the largest message there is
-UPLOADS = "/api/uploads"
+UPLOADS = ("/api/uploads", "/set_image")  # the second is where nnInteractive's clients send theirs
 VISITOR = "fewpoint.visitor"  # where the scope of a request says who asks
 BODY_SECONDS, SLOWEST_BYTES_PER_S = 30.0, 2**13  # a body of n bytes must be there within 30 s and n / 8192 s
 MOST_AT_ONCE = 12  # requests of one user that are worked on; others of theirs wait
@@ -110,7 +110,7 @@ class Gate:
         return self.users is None or (visitor.user is not None and self.users.holds(visitor.user))
 
     def largest_body(self, path: str) -> int:
-        return self.largest_upload if path == UPLOADS else LARGEST_BODY
+        return self.largest_upload if path in UPLOADS else LARGEST_BODY
 
 
 def is_loopback(host: str) -> bool:

@@ -100,10 +100,16 @@ class Answerer:
             return Refused(number=number, error=f"no mask at once: {type(error).__name__}: {_in_one_line(error)}")
 
     def _take(self, run: str | None) -> str:
-        """Go over to a run that has finished, once; if that fails, answers stay as they were, and the note says why."""
-        if run is None or run == self._tried:
+        """Go over to a run that has finished, once; if that fails, answers stay as they were, and the note says why.
+
+        run: None once there is none to go on from.
+        """
+        if run == self._tried:
             return ""
         self._tried = run
+        if run is None:
+            self._live.forget()
+            return ""
         try:
             self._live.take(Path(run))
         except Exception as error:

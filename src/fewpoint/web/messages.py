@@ -38,7 +38,7 @@ class Health(Strict):
     empty where visitors are not told apart.
 
     windows: level and width of grey values by name, in Hounsfield units. labels: names that are offered for objects,
-    with their codes in SNOMED CT.
+    with their codes in SNOMED CT. pacs: the address of the PACS that series can be opened from, empty without one.
     """
 
     version: str
@@ -48,6 +48,7 @@ class Health(Strict):
     user: str = ""
     windows: dict[str, list[float]] = {}
     labels: dict[str, str] = {}
+    pacs: str = ""
 
 
 class FileEntry(Strict):
@@ -111,6 +112,41 @@ class SeriesEntry(Strict):
     description: str
     modality: str
     images: int
+
+
+class PacsStudy(Strict):
+    """A study in the PACS. patient: its ID. date: as DICOM writes it, year first."""
+
+    uid: str
+    patient: str
+    date: str
+    description: str
+    modalities: str
+
+
+class PacsSeries(Strict):
+    """A series of images in the PACS. images: 0 if it does not say how many there are."""
+
+    uid: str
+    number: int
+    modality: str
+    description: str
+    images: int
+
+
+class FetchRequest(Strict):
+    """A series of the PACS by its UIDs."""
+
+    study: Annotated[str, Field(max_length=64)]
+    series: Annotated[str, Field(max_length=64)]
+
+
+class StoredMessage(Strict):
+    """A segmentation in the PACS, by its UIDs. is_new: it was not there before."""
+
+    series: str
+    instance: str
+    is_new: bool
 
 
 class QueueEntry(Strict):
@@ -273,7 +309,8 @@ class ProjectMessage(Strict):
     directions: the side of the patient (R, L, A, P, S, I) that frames, rows and columns go to; None if they have none.
     unit: of the pixel values, empty if it is not known. own_points: a file of points lies with the images.
     can_undo, can_redo: who did something that they can undo or redo. fraction: the largest share of a frame given for
-    objects without a box. shown: the run whose masks are shown, None if there are none.
+    objects without a box. shown: the run whose masks are shown, None if there are none. from_pacs: the images were
+    fetched from a PACS.
     """
 
     id: str
@@ -292,6 +329,7 @@ class ProjectMessage(Strict):
     directions: list[str] | None
     unit: str
     own_points: bool
+    from_pacs: bool
     look: LookMessage
     frame_names: list[str]
     frames_key: str

@@ -216,6 +216,25 @@ class RunQueue:
                 return current.shown
         raise InputError(f"run {number} is over; there is nothing to stop")
 
+    def abandon(self, session: Session) -> None:
+        """End all runs of a project at once; nothing of them is kept."""
+        with self._changed:
+            for entry in [each for each in self._waiting if each.session is session]:
+                self._waiting.remove(entry)
+                entry.update(replace(entry.record, state="cancelled", message="stopped before it began"), ahead=0)
+            self._show_places()
+            current = self._current
+            if current is not None and current.session is session:
+                current.stopped = True
+                if current.process is not None:
+                    current.process.kill()
+
+    def is_busy_with(self, session: Session) -> bool:
+        """Whether a run of a project goes on or waits."""
+        with self._changed:
+            current = self._current
+            return any(each.session is session for each in (*self._waiting, *([current] if current else [])))
+
     def list_entries(self, shown: Callable[[Session], bool] = lambda session: True) -> list[messages.QueueEntry]:
         """All runs that go or wait, in the order in which they come. shown: whether a project may be seen."""
         with self._changed:
@@ -369,7 +388,9 @@ def find_finished(session: Session) -> RunRecord | None:
     finished = [
         record
         for record in session.log.runs.values()
-        if record.state == "finished" and (result_folder(session.runs_folder / str(record.id)) / MODEL_FILE).exists()
+        if record.state == "finished"
+        and record.id > session.past
+        and (result_folder(session.runs_folder / str(record.id)) / MODEL_FILE).exists()
     ]
     shown = session.find_shown()
     if shown is not None and shown.id in {record.id for record in finished}:

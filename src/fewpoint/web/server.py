@@ -28,6 +28,7 @@ from fewpoint.core.job import Job
 from fewpoint.core.project import apply_action
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.images import WINDOWS
+from fewpoint.io.pacs.service import Pacs
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
 from fewpoint.web.aside import Aside
@@ -39,9 +40,13 @@ from fewpoint.web.faults import status_of
 from fewpoint.web.following import Following
 from fewpoint.web.guard import VISITOR, Gate, Guard, Visitor
 from fewpoint.web.imports import find_own_points, plan_import
+from fewpoint.web.pacs import fetch_below, list_series, list_studies, need_pacs, store_run
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
 from fewpoint.web.queueing import RunQueue, find_asked
+from fewpoint.web.remote.leases import Leases
+from fewpoint.web.remote.limits import Limits
+from fewpoint.web.remote.routes import router as remote_router
 from fewpoint.web.results import (
     ObjectMasks,
     describe_mask,
@@ -99,7 +104,9 @@ class Options:
     """How the server is set up. job: what every run is given. opened: the project given on the command line.
 
     live: whether masks follow what is said at first, and learning goes on by itself. features: a pretrained model whose
-    features rough masks are made of, "" for none. audit: a file for who did what, None for none.
+    features rough masks are made of, "" for none. audit: a file for who did what, None for none. remote: what
+    nnInteractive's clients may take, who are then served in the place of the page; None for the page. pacs: where
+    series can be opened from, and masks stored; None for nowhere.
     """
 
     root: Root
@@ -110,6 +117,8 @@ class Options:
     live: bool = False
     features: str = ""
     audit: Path | None = None
+    remote: Limits | None = None
+    pacs: Pacs | None = None
 
 
 @dataclass(eq=False)
@@ -147,19 +156,25 @@ def create_app(options: Options) -> FastAPI:
     following = Following(options.live, features=options.features)
     queue = RunQueue(options.job, following.follow_up)
     state = State(options, Workspace(options.root, options.store), queue, following)
+    place = state.workspace.store.fallback
+    leases = None if options.remote is None else Leases(place, options.remote, following, queue)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = MOST_THREADS
         queue.start()
         following.start(queue)
+        if leases is not None:
+            await run_in_threadpool(leases.start)
         yield
+        if leases is not None:
+            await run_in_threadpool(leases.close)
         following.close()
         await run_in_threadpool(queue.close)
         state.workspace.close()
 
     app = FastAPI(
-        title="fewpoint annotate",
+        title="fewpoint annotate" if leases is None else "fewpoint serve",
         version=__version__,
         openapi_url="/api/openapi.json",
         docs_url=None,
@@ -168,8 +183,12 @@ def create_app(options: Options) -> FastAPI:
     )
     app.state.fewpoint = state
     app.include_router(router)
-    app.add_api_route("/", show_page, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC, check_dir=False))
+    if leases is None:
+        app.add_api_route("/", show_page, include_in_schema=False)
+        app.mount("/static", StaticFiles(directory=STATIC, check_dir=False))
+    else:
+        app.state.leases = leases
+        app.include_router(remote_router)
     app.exception_handler(FewpointError)(_explain)
     app.exception_handler(RequestValidationError)(_explain_request)
     app.exception_handler(HTTPException)(_explain_http)
@@ -217,6 +236,7 @@ def health(state: TheState) -> messages.Health:
         user=state.user,
         windows={name: list(window) for name, window in WINDOWS.items()},
         labels=CODES,
+        pacs="" if state.options.pacs is None else str(state.options.pacs.address),
     )
 
 
@@ -245,6 +265,24 @@ def show_series(
     folder = state.root.resolve(path)
     state.root.check_input(folder)
     return describe_series(folder, state.root)
+
+
+@router.get("/pacs/studies")
+def show_studies(state: TheState, patient: Annotated[str, Query(max_length=64)] = "") -> list[messages.PacsStudy]:
+    """The latest studies in the PACS, of a patient's ID if it is given."""
+    return list_studies(need_pacs(state.options.pacs), patient)
+
+
+@router.get("/pacs/studies/{study}/series")
+def show_pacs_series(state: TheState, study: str) -> list[messages.PacsSeries]:
+    """The series of images of a study in the PACS."""
+    return list_series(need_pacs(state.options.pacs), study)
+
+
+@router.post("/pacs/series")
+def fetch_from_pacs(state: TheState, request: messages.FetchRequest) -> messages.Uploaded:
+    """Fetch a series of the PACS to below the root; answers the path to open."""
+    return messages.Uploaded(path=fetch_below(need_pacs(state.options.pacs), request, state.root))
 
 
 @router.get("/work")
@@ -517,6 +555,12 @@ def start_export(
     """Write the masks of a run in another format; brushed frames are as they were drawn."""
     note_about(connection, format=request.format)
     return export_masks(session, session.find_run(run), request, state.user)
+
+
+@router.post("/projects/{project}/runs/{run}/store")
+def store_masks(session: TheSession, state: TheState, run: int) -> messages.StoredMessage:
+    """Store the masks of a run as DICOM SEG in the PACS that its images came from; the same masks are stored once."""
+    return store_run(need_pacs(state.options.pacs), session, run)
 
 
 @router.get("/projects/{project}/exports/{name}", response_class=FileResponse)

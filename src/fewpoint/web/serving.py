@@ -46,9 +46,8 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
                 tell(f"note:    {note}")
         at = listener.getsockname()[1]
         address = _address(options, at)
-        tell(f"page:    {address}")
-        tell(f"note:    {_warn(options)}")
-        tell(f"audit:   {options.audit}")
+        for line in _introduce(options, address):
+            tell(line)
         if options.gate.token is not None:
             left.append(keep_key(at, options.gate.token))
         if open_page and options.gate.users is None:
@@ -63,6 +62,14 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
             path.unlink(missing_ok=True)
 
 
+def _introduce(options: Options, address: str) -> list[str]:
+    """Where the server is and who can come in."""
+    server, _, token = address.partition("?token=")
+    lines = [f"page:    {address}"] if options.remote is None else [f"server:  {server.rstrip('/')}"]
+    lines += [f"api key: {token}"] if token and options.remote is not None else []
+    return [*lines, f"note:    {_warn(options)}", f"audit:   {options.audit}"]
+
+
 def _warn(options: Options) -> str:
     """Who can come in."""
     encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
@@ -70,7 +77,8 @@ def _warn(options: Options) -> str:
         return f"each user of {options.gate.users.path} opens their own folder below the root, and {SHARED}{encrypted}"
     if options.gate.token is None:
         return "everybody who works on this machine can open everything below the root"
-    return f"whoever has this address can open everything below the root{encrypted}"
+    what = "this address" if options.remote is None else "this key"
+    return f"whoever has {what} can open everything below the root{encrypted}"
 
 
 def configure(app: FastAPI, most_connections: int = MOST_CONNECTIONS) -> uvicorn.Config:

@@ -59,7 +59,8 @@ class LiveStanding:
     """What was last answered at once, and whether anything is. answered: numbers of the objects that it has masks of.
 
     rough: numbers of those of which nothing has been learnt yet. tried: numbers of those about which something is tried
-    out that nobody has said yet. The other fields are those of LiveMessage.
+    out that nobody has said yet. refused: the last order that could not be answered, for the reason in message. The
+    other fields are those of LiveMessage.
     """
 
     on: bool = False
@@ -74,6 +75,7 @@ class LiveStanding:
     seconds: float = 0.0
     due: bool = False
     message: str = ""
+    refused: int = 0
 
 
 class Session:
@@ -91,6 +93,7 @@ class Session:
         self.used_at = time.monotonic()
         self.progress: dict[int, messages.RunMessage] = {}
         self.live = LiveStanding()
+        self.past = 0  # runs up to this number are of objects that are gone, and nothing goes on from them
         self._earlier: dict[int, Project] = {}
         self.lock = threading.RLock()
         self._root = root
@@ -182,7 +185,7 @@ class Session:
 
         One that was stopped is shown by itself only as long as none has finished.
         """
-        kept = [record for record in self.log.runs.values() if record.best and record.state in ENDED]
+        kept = [each for each in self.log.runs.values() if each.best and each.state in ENDED and each.id > self.past]
         finished = [record for record in kept if record.state == "finished"]
         choice = self.log.choice
         if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
@@ -308,6 +311,7 @@ class Session:
                 directions=_directions_of(sequence),
                 unit=self.source.unit,
                 own_points=self._has_own_points,
+                from_pacs=bool(self.source.origin),
                 look=messages.LookMessage(low=self.log.look.low, high=self.log.look.high),
                 frame_names=list(sequence.names),
                 frames_key=self.frames_key,

@@ -23,7 +23,7 @@ SECONDS, BYTES_PER_SECOND = 15.0, 2**20
 THREAD_BYTES = 8 * 2**20
 MOST_FILES = 50_000
 # Files that name others beside them, or whose names say so little that they may.
-ALONE = (".nii", ".gz", ".nrrd", ".mha", ".npy", ".npz", ".png", ".jpg", ".jpeg")
+ALONE = (".nii", ".gz", ".nrrd", ".mha", ".npy", ".npz", ".nnia", ".png", ".jpg", ".jpeg")
 ALONE += (".mp4", ".avi", ".mov", ".mkv", ".m4v", ".webm", ".mpg", ".mpeg", ".wmv")
 
 Found = TypeVar("Found")

@@ -30,6 +30,7 @@ LIBRARIES: dict[tuple[str, ...], tuple[str, ...]] = {
     (".mp4", ".avi", ".mov", ".mkv", ".m4v", ".webm", ".mpg", ".mpeg", ".wmv"): ("av",),
     (".zarr", ".zattrs", ".zgroup", ".zarray", "zarr.json"): ("zarr",),
     (".npy", ".npz"): (),
+    (".nnia",): ("imagecodecs",),
 }
 DICOM_LIBRARIES = ("pydicom", "pydicom.pixels", "gdcm")
 

@@ -89,6 +89,14 @@ export const listWork = () => read("/api/work");
 export const listQueue = () => read("/api/queue");
 /** @param {string} path @returns {Promise<import("./types.js").SeriesEntry[]>} */
 export const listSeries = (path) => read(`/api/series?path=${encodeURIComponent(path)}`);
+/** @param {string} patient  an ID, or "" for all @returns {Promise<import("./types.js").PacsStudy[]>} */
+export const listPacsStudies = (patient) => read(`/api/pacs/studies?patient=${encodeURIComponent(patient)}`);
+/** @param {string} study @returns {Promise<import("./types.js").PacsSeries[]>} */
+export const listPacsSeries = (study) => read(`/api/pacs/studies/${encodeURIComponent(study)}/series`);
+/** @param {string} study @param {string} series @returns {Promise<import("./types.js").Uploaded>} */
+export const fetchFromPacs = (study, series) => post("/api/pacs/series", { study, series });
+/** @param {string} id @param {number} run @returns {Promise<import("./types.js").StoredMessage>} */
+export const storeRun = (id, run) => post(`${atRun(id, run)}/store`);
 /** @param {string} format @returns {Promise<import("./types.js").ExportMessage[]>} */
 export const exportAll = (format) => post("/api/work/exports", { format });
 /** @param {string} id @param {"" | "accepted" | "rejected"} verdict @returns {Promise<Project>} */

@@ -97,7 +97,7 @@ function fileRow(entry) {
 }
 
 /** @param {string} kind @param {string} name @param {string} detail @param {() => void} open */
-function fileButton(kind, name, detail, open) {
+export function fileButton(kind, name, detail, open) {
   const button = make(
     "button",
     { type: "button", class: `file ${kind}`, onclick: open },
@@ -119,7 +119,7 @@ async function showRecent() {
 }
 
 /** @param {{input: string} | {project: string}} what */
-async function openPath(what) {
+export async function openPath(what) {
   await whileBusy("Reading the images…", async () => {
     const project = await attempt(() => openInput(what));
     if (project !== null) enterAndClose(project);
@@ -151,7 +151,7 @@ async function upload(files) {
 }
 
 /** Say what is being waited for. @param {string} text @param {() => Promise<void>} work */
-async function whileBusy(text, work) {
+export async function whileBusy(text, work) {
   const busy = find("busy", HTMLElement);
   busy.textContent = text;
   busy.hidden = false;

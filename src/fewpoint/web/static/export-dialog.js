@@ -1,6 +1,6 @@
 /** In which format do the masks leave, and where are they then? */
 
-import { exportAddress, exportRun, listFormats, projectFileAddress, readProject } from "./api.js";
+import { exportAddress, exportRun, listFormats, projectFileAddress, readProject, storeRun } from "./api.js";
 import { find, make } from "./dom.js";
 import { attempt } from "./notices.js";
 import { duration } from "./run-panel.js";
@@ -25,6 +25,7 @@ export function setUpExport() {
     event.preventDefault();
     write();
   });
+  find("store-button", HTMLButtonElement).addEventListener("click", storeInPacs);
   watch(["project"], showBehind);
 }
 
@@ -67,6 +68,7 @@ export async function openExport(run = shownRun() ?? undefined) {
   find("export-wait", HTMLInputElement).checked = true;
   showBehind();
   find("exported", HTMLElement).replaceChildren();
+  find("store-button", HTMLElement).hidden = find("pacs-part", HTMLElement).hidden || !openProject().from_pacs;
   find("project-file", HTMLAnchorElement).href = projectFileAddress(openProject().id);
   find("export", HTMLDialogElement).showModal();
   const formats = run === undefined ? null : await attempt(listFormats);
@@ -105,18 +107,38 @@ function choice(format, chosen) {
   return make("label", { class: format.available ? "format" : "format missing" }, input, words);
 }
 
-async function write() {
-  const format = new FormData(find("export-form", HTMLFormElement)).get("format");
-  if ((chosen ?? shownRun()) === null || typeof format !== "string") return;
+/**
+ * Do something with the masks, once they have caught up with what was said if that is wanted.
+ * @template T
+ * @param {string} name  of the button that asked
+ * @param {(id: string, run: number) => Promise<T>} what
+ * @returns {Promise<{id: string, done: T} | null>}
+ */
+async function withMasks(name, what) {
   const { id } = openProject();
-  const probabilities = find("export-probabilities", HTMLInputElement).checked;
-  const button = find("export-button", HTMLButtonElement);
+  const button = find(name, HTMLButtonElement);
   button.disabled = true;
   if (find("export-wait", HTMLInputElement).checked && chosen === null) await caughtUp(id);
   const run = openProject().id === id ? (chosen ?? shownRun()) : null;
-  const exported = run === null ? null : await attempt(() => exportRun(id, run.id, { format, probabilities }));
+  const done = run === null ? null : await attempt(() => what(id, run.id));
   button.disabled = false;
-  if (exported === null) return;
+  return done === null ? null : { id, done };
+}
+
+async function storeInPacs() {
+  const stored = await withMasks("store-button", storeRun);
+  if (stored === null) return;
+  const words = stored.done.is_new ? "Stored in the PACS: series " : "These masks are in the PACS already: series ";
+  find("exported", HTMLElement).replaceChildren(make("p", {}, words, make("code", { text: stored.done.series })));
+}
+
+async function write() {
+  const format = new FormData(find("export-form", HTMLFormElement)).get("format");
+  if ((chosen ?? shownRun()) === null || typeof format !== "string") return;
+  const probabilities = find("export-probabilities", HTMLInputElement).checked;
+  const written = await withMasks("export-button", (id, run) => exportRun(id, run, { format, probabilities }));
+  if (written === null) return;
+  const { id, done: exported } = written;
   const count = exported.files.length === 1 ? exported.files[0] : `${exported.files.length} files`;
   find("exported", HTMLElement).replaceChildren(
     make("p", {}, `Written: ${count} in `, make("code", { text: exported.path }), " on the server."),

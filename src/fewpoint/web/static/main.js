@@ -18,6 +18,7 @@ import { setUpKeyboard } from "./keyboard.js";
 import { setUpLive } from "./live-panel.js";
 import { attempt, setUpNotices } from "./notices.js";
 import { offerLabels, setUpObjects } from "./objects-panel.js";
+import { setUpPacs } from "./pacs-chooser.js";
 import { setUpPlanes } from "./planes.js";
 import { beginRun, setUpRunPanel } from "./run-panel.js";
 import { guardLeaving } from "./session.js";
@@ -71,6 +72,7 @@ async function begin() {
   becomeUser(health?.user ?? "");
   setUpWindow(health?.windows ?? {});
   offerLabels(health?.labels ?? {});
+  setUpPacs(health?.pacs ?? "");
   if (health !== null) find("machine", HTMLElement).textContent = `fewpoint ${health.version}`;
   const named = new URLSearchParams(location.hash.slice(1)).get("project") ?? health?.opened ?? null;
   if (named === null || !(await openKnown(named))) await openChooser();

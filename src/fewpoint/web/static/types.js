@@ -13,6 +13,7 @@
  * @property {string} user  who asks, empty where visitors are not told apart
  * @property {Record<string, [number, number]>} windows  level and width of grey values by name
  * @property {Record<string, string>} labels  names that are offered for objects, with their codes
+ * @property {string} pacs  where series can be opened from; empty without a PACS
  */
 /** @typedef {{name: string, path: string, kind: "folder" | "input" | "series" | "project", size_bytes: number}} FileEntry */
 /** @typedef {{path: string, parent: string | null, entries: FileEntry[]}} FileListing */
@@ -31,6 +32,9 @@
  * @property {number | null} health
  */
 /** @typedef {{path: string, patient: string, study: string, description: string, modality: string, images: number}} SeriesEntry */
+/** @typedef {{uid: string, patient: string, date: string, description: string, modalities: string}} PacsStudy */
+/** @typedef {{uid: string, number: number, modality: string, description: string, images: number}} PacsSeries */
+/** @typedef {{series: string, instance: string, is_new: boolean}} StoredMessage */
 /** @typedef {{project: string, name: string, run: number, state: string, ahead: number, epoch: number, epochs: number}} QueueEntry */
 /**
  * Bytes on disk.
@@ -82,6 +86,7 @@
  * @property {string[] | null} directions  the patient's side that frames, rows and columns go to: R, L, A, P, S or I
  * @property {string} unit  of the pixel values, "" if it is not known
  * @property {boolean} own_points  whether a file of points lies with the images
+ * @property {boolean} from_pacs  the images were fetched from a PACS
  * @property {LookMessage} look  how it was last looked at
  * @property {string[]} frame_names
  * @property {string} frames_key  changes when the frames do

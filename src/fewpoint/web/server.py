@@ -560,7 +560,7 @@ def start_export(
 @router.post("/projects/{project}/runs/{run}/store")
 def store_masks(session: TheSession, state: TheState, run: int) -> messages.StoredMessage:
     """Store the masks of a run as DICOM SEG in the PACS that its images came from; the same masks are stored once."""
-    return store_run(need_pacs(state.options.pacs), session, run)
+    return store_run(need_pacs(state.options.pacs), session, run, state.user)
 
 
 @router.get("/projects/{project}/exports/{name}", response_class=FileResponse)

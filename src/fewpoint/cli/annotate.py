@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fewpoint.cli.gates import Host, NoToken, Users, choose_gate
+from fewpoint.cli.gates import Host, NoToken, Users, make_gate
 from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Witness
 from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
@@ -89,7 +89,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     from fewpoint.web.serving import serve
     from fewpoint.witness.store import check_installed
 
-    gate = choose_gate(host, no_token, users)
+    gate = make_gate(host, no_token, users)
     if demo:
         input_path = write_demo(Path("fewpoint-demo"))
     chosen = Root.of(root or (Path.cwd() if input_path is None else input_path.absolute().parent))

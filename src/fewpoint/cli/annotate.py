@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.cli.gates import Host, NoToken, Users, choose_gate
+from fewpoint.cli.gates import Host, NoToken, Users, make_gate
 from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Witness
 from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
@@ -87,7 +87,7 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     from fewpoint.web.server import Options
     from fewpoint.web.serving import serve
 
-    gate = choose_gate(host, no_token, users)
+    gate = make_gate(host, no_token, users)
     if demo:
         input_path = write_demo(Path("fewpoint-demo"))
     chosen = choose_root(root, input_path)

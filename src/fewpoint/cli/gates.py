@@ -26,7 +26,7 @@ Users = Annotated[
 ]
 
 
-def choose_gate(host: str, no_token: bool, users: Path | None) -> "Gate":
+def make_gate(host: str, no_token: bool, users: Path | None = None) -> "Gate":
     """Who may come in at an address: the users of a file, whoever has the token, or everybody on this machine."""
     from fewpoint.web.guard import Gate, is_loopback
     from fewpoint.web.keys import TOKEN_VARIABLE

@@ -19,6 +19,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.apart.calls import call
 from fewpoint.io.packed import LONGEST_HEADER, SUFFIX, Declared, pack, read_packed
 from fewpoint.web import messages
+from fewpoint.web.guard import VISITOR
 from fewpoint.web.remote.interactions import plan_box, plan_clicks, plan_lasso, plan_mask, plan_scribble
 from fewpoint.web.remote.leases import LARGEST_IMAGE, Leases
 from fewpoint.web.remote.works import Answer, Work
@@ -81,12 +82,17 @@ class Wanted(BaseModel):
     force_full_refine: bool = False
 
 
-def leases_of(request: Request) -> Leases:
-    return request.app.state.leases
+Token = Annotated[str | None, Header(alias=LEASE_HEADER, max_length=200)]
+
+
+def leases_of(request: Request, token: Token = None) -> Leases:
+    """All sessions, for whoever asks about none that is another user's."""
+    leases: Leases = request.app.state.leases
+    leases.refuse_others(token, request.scope[VISITOR].name)
+    return leases
 
 
 TheLeases = Annotated[Leases, Depends(leases_of)]
-Token = Annotated[str | None, Header(alias=LEASE_HEADER, max_length=200)]
 Meta = TypeVar("Meta", bound=BaseModel)
 
 
@@ -96,9 +102,9 @@ def is_there() -> dict[str, bool]:
 
 
 @router.post("/claim")
-def claim(leases: TheLeases) -> dict[str, Any]:
+def claim(request: Request, leases: TheLeases) -> dict[str, Any]:
     """Begin a session; its token goes with everything else."""
-    lease, limits = leases.claim(), leases.limits
+    lease, limits = leases.claim(request.scope[VISITOR].name), leases.limits
     return {
         "lease_token": lease.token,
         "idle_timeout_seconds": limits.idle_s,

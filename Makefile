@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo annotate check fast test fuzz types lint format docs docs-serve bench-speed clean
+.PHONY: demo annotate check fast test fuzz faults lowest licences sbom types lint format docs docs-serve bench-speed clean
 
 demo: .venv/installed
 	rm -rf runs/demo
@@ -26,6 +26,10 @@ test: .venv/installed-test
 fuzz: .venv/installed-test
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 5000 --seed 1 & first=$$!; \
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 5000 --seed 2 && wait $$first
+
+# Every write of a run, a refinement, a batch and a live session fails once; a short part is among the tests.
+faults: .venv/installed-test
+	$(BIN)/python tests/faults/faults.py
 
 types: .venv/installed-test
 	$(BIN)/python -m pytest tests/test_types.py

@@ -58,8 +58,8 @@ def read_licence(found: Distribution) -> str:
     if known := LOOKED_UP.get(canonicalize_name(told["Name"])):
         return known
     kinds = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or () if line.startswith("License ::")]
-    text = told.get("License-Expression") or " and ".join(kinds) or told.get("License") or ""
-    return " ".join(text.split())[:80]
+    name = (told.get("License") or "").partition("\n")[0]  # some put the whole text there
+    return " ".join((told.get("License-Expression") or " and ".join(kinds) or name).split())
 
 
 def judge(licence: str) -> str:

@@ -75,3 +75,14 @@ def test_a_name_cannot_steer_the_terminal(capsys):
 @pytest.mark.parametrize("number", ["1_0", "١٢", "１"])
 def test_numbers_have_the_digits_0_to_9(number, capsys):
     assert "not a valid number" in refuse(["segment", "a", "--out", "b", "--points", "c", "--seed", number], capsys)
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    def exhaust(*given):
+        raise MemoryError
+
+    monkeypatch.setattr("fewpoint.cli.main._invoke", exhaust)
+    assert run(["info"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "fewpoint: this machine's memory is not enough; reduce the input, or end other programs"
+    ]

@@ -26,7 +26,8 @@ from tiny_runs import import_once
 Choice = Callable[[tuple[Call, ...]], Sequence[int]]
 LONGEST_S = 120.0  # of one try, on a busy machine
 MEMORY = Path("/dev/shm")  # where waiting for the disk takes no time
-WORTHLESS = {"progress", "manifest.json"}  # of an item that is over, of a run that had not done anything
+# Of an item that is over, of a run that had not done anything, of a process that answers at once.
+WORTHLESS = {"progress", "manifest.json", "live"}
 REPORTED = 12  # of one scenario, then it ends
 
 
@@ -76,7 +77,7 @@ def wait_for(child: int) -> int:
 def sweep(scenario: Scenario, folder: Path, shim: Shim, choose: Choice) -> tuple[int, list[str]]:
     """How many faults were tried, and what did not hold."""
     folder.mkdir()
-    scenario.prepare(folder)
+    attempt(lambda place: scenario.prepare(place) or 0, folder)
     pristine = folder.with_name(f"{folder.name}-before")
     shutil.copytree(folder, pristine)
     root = folder / scenario.root

@@ -324,3 +324,9 @@ def test_numbers_have_the_digits_0_to_9(tmp_path, number):
     (tmp_path / "p.csv").write_text(f"frame,y,x\n0,{number},2\n", encoding="utf-8")
     with pytest.raises(InputError, match="y must be a number"):
         read_points(tmp_path / "p.csv", ImageSequence.from_array(np.zeros((1, 20, 20, 1), np.uint8)))
+
+
+def test_a_file_of_a_million_points_is_refused_before_it_is_taken_apart(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"frame,y,x\n" + b"0,1,2222\n" * 1_000_000)
+    with pytest.raises(InputError, match="must have at most 8 MiB"):
+        read_points(tmp_path / "a.csv", ImageSequence(np.zeros((1, 8, 8, 1), np.uint8), ("a",)))

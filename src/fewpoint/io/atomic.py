@@ -2,6 +2,7 @@
 
 import errno
 import filecmp
+import glob
 import json
 import logging
 import os
@@ -142,6 +143,13 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def remove_partial(path: Path) -> None:
+    """Remove what killed or failed writes of a file left beside it."""
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.*{PARTIAL_SUFFIX}"):
+        with suppress(OSError):
+            remove(leftover)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 from fewpoint.core.actions import Action, Redo, Undo, from_table, to_table
 from fewpoint.core.project import Project, apply_action
 from fewpoint.errors import InputError, RunConflictError
-from fewpoint.io.atomic import explaining_write_errors, place_file
+from fewpoint.io.atomic import explaining_write_errors, place_file, remove_partial
 from fewpoint.io.decoding import check_exists, explaining_read_errors
 from fewpoint.io.schema import expecting_ours
 
@@ -34,6 +34,7 @@ SUFFIX = ".fewpoint"
 RUNS_SUFFIX = ".runs"
 FORMAT = "fewpoint project"
 VERSION = 1
+RECENT, MILESTONE = 50, 500  # deeds that know what they led to: so many of the last, and one in so many
 LOCK_FILE = ".lock"
 
 RunState = Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted", "deleted"]
@@ -115,12 +116,15 @@ class Header:
 
 @dataclass(frozen=True)
 class Deed:
-    """An action that counts. by: who did it. number: its place in the whole log. after: the project that it led to."""
+    """An action that counts. by: who did it. number: its place in the whole log.
+
+    after: the project that it led to; None of most that are long past, since each holds all clicks up to it.
+    """
 
     action: Action
     by: str
     number: int
-    after: Project
+    after: Project | None
 
 
 class History:
@@ -138,7 +142,7 @@ class History:
 
     @property
     def project(self) -> Project:
-        return self._done[-1].after if self._done else self._first
+        return self._after_all(self._done)
 
     def can_undo(self, by: str = "") -> bool:
         return _find_last(self._done, by) is not None
@@ -177,21 +181,41 @@ class History:
             if deed is None:
                 raise InputError("there is nothing to redo")
             again = replace(deed, after=apply_action(deed.action, self.project, deed.number))
-            return [*self._done, again], [each for each in self._undone if each is not deed]
+            return _forget_past([*self._done, again]), [each for each in self._undone if each is not deed]
         number = self.version + 1
         deed = Deed(action, by, number, apply_action(action, self.project, number))
-        return [*self._done, deed], [each for each in self._undone if each.by != by]
+        return _forget_past([*self._done, deed]), [each for each in self._undone if each.by != by]
 
     def _without(self, taken: Deed) -> list[Deed]:
         """What counts without one deed; a later one that rested on it has no effect any more."""
         place = next(index for index, deed in enumerate(self._done) if deed is taken)
         kept = self._done[:place]
-        project = kept[-1].after if kept else self._first
+        project = self._after_all(kept)
+        if kept:
+            kept[-1] = replace(kept[-1], after=project)
         for deed in self._done[place + 1 :]:
             with suppress(InputError):
                 project = apply_action(deed.action, project, deed.number)
             kept.append(replace(deed, after=project))
+            _forget_past(kept)
         return kept
+
+    def _after_all(self, deeds: list[Deed]) -> Project:
+        """What deeds that count led to, from the last of which that is known."""
+        known = next((place for place in reversed(range(len(deeds))) if deeds[place].after is not None), -1)
+        project = (deeds[known].after if known >= 0 else None) or self._first
+        for deed in deeds[known + 1 :]:
+            with suppress(InputError):
+                project = apply_action(deed.action, project, deed.number)
+        return project
+
+
+def _forget_past(deeds: list[Deed]) -> list[Deed]:
+    """The same list, in which the deed that has just become long past no longer knows what it led to."""
+    place = len(deeds) - 1 - RECENT
+    if place >= 0 and place % MILESTONE:
+        deeds[place] = replace(deeds[place], after=None)
+    return deeds
 
 
 def _find_last(deeds: list[Deed], by: str) -> Deed | None:
@@ -310,6 +334,7 @@ class ProjectLog:
                 # Without a buffer, in which a line that could not be written would wait to be written later after all.
                 stream = open(path, "r+b", buffering=0)  # noqa: SIM115 - closed in close
                 stream.truncate(file.length)
+                remove_partial(path)
             return cls(file, stream, lock)
         except BaseException:
             lock.release()

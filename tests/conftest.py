@@ -24,6 +24,7 @@ SLOW = (
     "contracts",
     "end_to_end",
     "engines",
+    "faults",
     "golden",
     "integrations",
     "pipeline",

@@ -78,9 +78,11 @@ def test_numbers_have_the_digits_0_to_9(number, capsys):
 
 
 def test_too_little_memory_is_one_line(monkeypatch, capsys):
-    def take_all() -> None:
+    def exhaust(*given):
         raise MemoryError
 
-    monkeypatch.setattr("fewpoint.cli.main._invoke", lambda arguments: take_all())
+    monkeypatch.setattr("fewpoint.cli.main._invoke", exhaust)
     assert run(["info"]) == 1
-    assert capsys.readouterr().err.startswith("fewpoint: this machine's memory is not enough")
+    assert capsys.readouterr().err.splitlines() == [
+        "fewpoint: this machine's memory is not enough; reduce the input, or end other programs"
+    ]

@@ -2,7 +2,7 @@
 
 Prints one line for each failure: whatever is not an error of ours in one line, takes longer than LONGEST_READ_S, brings
 out a canary that lies outside, or runs what lies in a file. At the end come the counts, the longest reading, and the
-largest memory of the process in MiB. The exit code is 1 if anything failed.
+largest memory in MiB of this process and of those that decode for it. The exit code is 1 if anything failed.
 """
 
 import argparse
@@ -16,9 +16,17 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import tifffile
 
+from fewpoint.batch.checks import Defaults, check_rows, read_checks
+from fewpoint.batch.manifest import read_rows
+from fewpoint.batch.progress import read_progress
+from fewpoint.batch.status import read_status
+from fewpoint.bench.suite import read_suite
 from fewpoint.core import Geometry, ImageSequence, Source
+from fewpoint.core.job import Job
 from fewpoint.errors import FewpointError
+from fewpoint.io.apart.forker import Forker
 from fewpoint.io.images import read_sequence
 from fewpoint.io.jobs import read_changes
 from fewpoint.io.points import read_points
@@ -39,18 +47,38 @@ SEQUENCE = ImageSequence(np.zeros((8, 8, 8, 1), np.uint8), tuple("abcdefgh"), So
 
 def read(path: Path) -> bytes:
     """What a user gets to see of a file."""
-    if path.name.endswith(POINT_SUFFIXES) and path.parent.name == "single":
+    if path.parent.name == "single" and path.name.endswith(POINT_SUFFIXES):
         read_points(path, SEQUENCE)
     elif path.suffix == ".fewpoint":
         read_project(path)
-    elif path.suffix == ".toml":
+    elif path.name == "settings.toml":
         read_changes(path)
     elif path.parent.name == "run":
         load_result(path.parent)
         read_told(path.parent)
+    elif path.name == "suite.toml":
+        read_suite(path)
+    elif path.parent.name == "study":
+        check_rows(read_rows(path.parent / "study.csv"), Defaults(Job(preset="fast", device="cpu")), {}, print_nothing)
+    elif "batch" in (path.parent.name, path.parent.parent.name):
+        read_status(path.parent if path.parent.name == "batch" else path.parent.parent)
+        read_checks(path)
+        read_progress(path)
     else:
-        return read_sequence(path if path.parent.name == "single" else path.parent).frames.tobytes()
+        return read_sequence(_find_whole(path)).frames.tobytes()
     return b""
+
+
+def _find_whole(path: Path) -> Path:
+    """The input that a file is a part of."""
+    if path.suffix == ".raw":
+        return path.with_suffix(".mhd" if path.stem == "c" else ".nhdr")
+    zarr = [folder for folder in path.parents if folder.suffix == ".zarr"]
+    return zarr[-1] if zarr else path if path.parent.name == "single" else path.parent
+
+
+def print_nothing(*given: object) -> None:
+    pass
 
 
 def try_file(path: Path) -> str:
@@ -69,6 +97,7 @@ def fuzz(folder: Path, inputs: int, seconds: float, seed: int) -> int:
     save_samples(folder / "inside")
     canary = folder / "canary.raw"
     canary.write_bytes(CANARY)
+    tifffile.imwrite(canary.with_suffix(".tif"), np.frombuffer(CANARY, np.uint8).reshape(22, 32))
     dice, counts, failed, longest = random.Random(seed), {"read": 0, "refused": 0}, 0, 0.0
     files = sorted(path for path in (folder / "inside").rglob("*") if path.is_file() and path.name != ".lock")
     whole = {path: path.read_bytes() for path in files}
@@ -87,9 +116,15 @@ def fuzz(folder: Path, inputs: int, seconds: float, seed: int) -> int:
         else:
             failed += 1
             print(f"{path.relative_to(folder)} ({len(damaged)} bytes): {outcome}", flush=True)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    memory = measure_memory()
     print(f"read {counts['read']} refused {counts['refused']} failed {failed} longest_s {longest:.1f} memory {memory}")
     return failed + (memory > MOST_MEMORY_MB)
+
+
+def measure_memory() -> int:
+    """The most in MiB that this process or one that decoded for it took, once the latter are gone."""
+    Forker.of_this_process().close()
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) // 1024
 
 
 def main() -> None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import structures
+
 ODD_NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, 2**63, -(2**31), 1e308, float("nan"), 0.5, 10**30)
 ODD_TEXTS = ("", "%s%n%s%n", "../" * 8, "x" * 3000, "LIST", "\x1b[2J", "1_0", "١", "\0", "LOCAL", "pickle", "|O")
 ODD_BYTES = (b"\xff\xff\xff\x7f", b"\0\0\0\0", b"9999", b"\xff\xff", b"%n")
@@ -80,9 +82,17 @@ def damage_table(data: bytes, dice: random.Random, canary: str) -> bytes:
 
 
 STRUCTURED: dict[tuple[str, ...], Callable[[bytes, random.Random, str], bytes]] = {
-    (".json", ".fewpoint", ".zarray", ".zattrs"): damage_json,
-    (".mha", ".nrrd"): damage_header,
+    (".json", ".fewpoint", ".zarray", ".zattrs", ".zgroup"): damage_json,
+    (".mha", ".mhd", ".nrrd", ".nhdr"): damage_header,
     (".csv", ".fcsv", ".toml"): damage_table,
+    (".nii", ".nii.gz"): structures.damage_nifti,
+    (".dcm", "-4001"): structures.damage_dicom,
+    (".tif",): structures.damage_tiff,
+    (".npy",): structures.damage_array,
+    (".npz",): structures.damage_archive,
+    (".mp4", ".avi", ".mov"): structures.damage_film,
+    (".png",): structures.damage_png,
+    (".jpg",): structures.damage_jpeg,
 }
 
 

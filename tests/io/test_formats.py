@@ -239,3 +239,10 @@ def test_names_that_no_file_can_have_are_refused_before_anything_is_written(name
     with pytest.raises(InputError, match="usable as a file name"):
         Outputs.of(["png"]).check(None, ("a", name))
     Outputs.of(["nifti"]).check(None, ("a", name))
+
+
+@pytest.mark.parametrize("name", ["a\\b", "a/b", "..", ""])
+def test_frames_whose_names_no_file_can_have_are_refused_before_anything_is_learnt(name):
+    with pytest.raises(InputError, match="usable as a file name"):
+        Outputs(("png",)).check(None, ("0", name))
+    Outputs(("nifti",)).check(None, ("0", name))

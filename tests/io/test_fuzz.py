@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from corpus import save_samples
+
 import fewpoint.errors
+from fuzz import try_file
 
 SECONDS, SEED = 12, 11
 SOURCE = Path(fewpoint.errors.__file__).resolve().parents[1]
@@ -22,3 +25,11 @@ def test_damaged_files_are_refused_in_one_line_within_bounds():
     assert (done.returncode, done.stderr) == (0, "")
     counts = dict(zip(last.split()[::2], last.split()[1::2], strict=True))
     assert int(counts["read"]) > 5 and int(counts["refused"]) > 20
+
+
+def test_every_sample_is_read_whole(tmp_path):
+    """Damage to a file that is refused as it is would find nothing."""
+    save_samples(tmp_path)
+    for path in sorted(tmp_path.rglob("*")):
+        if path.is_file() and path.name != ".lock":
+            assert try_file(path) == "read", path.relative_to(tmp_path)

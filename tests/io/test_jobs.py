@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fewpoint.bench.suite import read_suite
 from fewpoint.core import Box, Words, actions
 from fewpoint.core.job import EVERY, GivenBound, GivenWords, Job, OutlineFile, OutputChoice, PlainPoints
 from fewpoint.core.source import Reading
@@ -193,3 +194,16 @@ def test_a_fault_of_a_job_s_file_names_the_file(tmp_path):
     path.write_text(json.dumps({**Job().as_table(), "seed": "many"}))
     with pytest.raises(InputError, match=r"job\.json.*seed must be a whole number, got 'many'"):
         load_job(path)
+
+
+@pytest.mark.parametrize("read", [read_changes, read_suite])
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "[" * 100_000, "a." * 20_000 + "b = 1", "[a]\nx = " + "9" * 5000, "x = {" * 3000],
+    ids=["lists", "dots", "digits", "tables"],
+)
+def test_settings_that_overstrain_the_reader_of_toml_are_one_line(tmp_path, read, text):
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        read(tmp_path / "a.toml")
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1000

@@ -159,6 +159,57 @@ def test_a_full_disk_leaves_the_log_whole_and_the_action_undone(tmp_path, monkey
     assert points_of(read_project(log.path)) == [(0, 0, 0), (0, 0, 2)]
 
 
+class FullDisk:
+    """Stands for a file on a disk on which nothing can be done any more, until there is room again."""
+
+    def __init__(self, stream) -> None:
+        self._stream, self.room = stream, False
+
+    def __getattr__(self, name):
+        if not self.room and name in ("write", "truncate", "seek"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return getattr(self._stream, name)
+
+
+def test_a_word_refused_on_a_disk_that_stays_full_is_not_written_later(tmp_path):
+    log = begin(tmp_path)
+    log.do(AddPoint("object", 0, 0, 0))
+    log._stream = disk = FullDisk(log._stream)
+    for x in (1, 2):
+        with pytest.raises(OutputError, match="disk is full"):
+            log.do(AddPoint("object", 0, 0, x))
+    disk.room = True
+    log.do(AddPoint("object", 0, 0, 3))
+    log.close()
+    assert points_of(read_project(log.path)) == [(0, 0, 0), (0, 0, 3)]
+
+
+@pytest.mark.parametrize("name", ["fsync", "link"])
+def test_a_project_that_cannot_be_begun_leaves_nothing_that_is_taken_for_one(tmp_path, monkeypatch, name):
+    def refuse(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, name, refuse)
+        patched.setattr(os, "rename", refuse)
+        with pytest.raises(OutputError, match="disk is full"):
+            begin(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["frames"]
+    begin(tmp_path).close()
+
+
+def test_a_project_is_not_begun_over_another(tmp_path):
+    begin(tmp_path).close()
+    with pytest.raises(OutputError, match="exists"):
+        begin(tmp_path)
+
+
+def test_a_disk_without_links_keeps_projects_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", lambda *given: (_ for _ in ()).throw(OSError(errno.EPERM, "no links here")))
+    begin(tmp_path).close()
+    assert read_project(tmp_path / "frames.fewpoint").project.objects
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

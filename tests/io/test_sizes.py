@@ -1,6 +1,7 @@
 """What a file declares but cannot hold is refused before memory is taken for it."""
 
 import struct
+import zipfile
 import zlib
 
 import imagecodecs
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from fewpoint.errors import InputError
+from fewpoint.io.decoding import load_array, load_arrays
 from fewpoint.io.images import read_sequence
 from fewpoint.io.sizes import check_declared_size, check_fits_memory
 
@@ -46,6 +48,15 @@ def test_pixels_must_fit_into_half_the_memory(tmp_path, monkeypatch):
     check_fits_memory(tmp_path, 2**31)
     with pytest.raises(InputError, match=r"memory of 4\.0 GiB, .* holds 3\.0 GiB"):
         check_fits_memory(tmp_path, 3 * 2**30)
+
+
+@pytest.mark.parametrize("load", [lambda path: load_array(path, "a"), load_arrays], ids=["one", "all"])
+def test_an_array_of_a_run_that_says_it_is_larger_than_it_is_takes_no_memory(tmp_path, load):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive, archive.open("a.npy", "w") as entry:
+        header = {"descr": "|b1", "fortran_order": False, "shape": (99_999, 99_999, 9)}
+        np.lib.format.write_array_header_1_0(entry, header)
+    with pytest.raises(InputError, match=r"a\.npz must hold a numeric NumPy array"):
+        load(tmp_path / "a.npz")
 
 
 @pytest.mark.usefixtures("trusting")

@@ -8,6 +8,7 @@ import pytest
 
 from fewpoint.errors import InputError
 from fewpoint.io.images import read_sequence
+from fewpoint.io.video import ENCODERS, write_video
 from videos import COLOUR, save_video
 
 
@@ -78,3 +79,30 @@ def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "av", None)
     with pytest.raises(InputError, match=r"pip install 'fewpoint\[video\]'"):
         read_sequence(path)
+
+
+def test_the_encoder_under_the_gpl_is_taken_only_if_there_is_no_other(tmp_path, monkeypatch):
+    """PyAV's wheels bring x264 along, and others."""
+    used = []
+    real = av.container.OutputContainer.add_stream
+
+    class Watched:
+        def __init__(self, path, mode) -> None:
+            self._container = av.container.open(path, mode)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *reason) -> None:
+            self._container.close()
+
+        def __getattr__(self, name):
+            return getattr(self._container, name)
+
+        def add_stream(self, codec, **options):
+            used.append(codec)
+            return real(self._container, codec, **options)
+
+    monkeypatch.setattr(av, "open", Watched)
+    write_video(COLOUR, tmp_path / "a.mp4")
+    assert list(ENCODERS)[-1] == "libx264" and used and used != ["libx264"]

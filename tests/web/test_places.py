@@ -188,3 +188,17 @@ def check_kept_with_the_user(client, root):
     assert project["path"].startswith(str(root.parent / "kept"))
     assert any(project["path"] in note for note in project["notes"])
     assert [entry["id"] for entry in client.get("/api/projects").json()] == [project["id"]]
+
+
+HEADERS = {
+    "v.mha": "ObjectType = Image\nNDims = 3\nDimSize = 8 8 2\nElementType = MET_UCHAR\nElementDataFile = {name}\n",
+    "v.nrrd": "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 8 8 2\nencoding: raw\ndata file: {name}\n\n",
+}
+
+
+@pytest.mark.parametrize("file", HEADERS)
+def test_a_header_that_names_a_file_outside_the_root_opens_no_project(client, root, file):
+    (root.parent / "hidden.raw").write_bytes(bytes(range(128)))
+    (root / file).write_text(HEADERS[file].format(name=root.parent / "hidden.raw"))
+    answer = client.post("/api/projects", json={"input": file})
+    assert answer.status_code == 422 and "\n" not in answer.json()["detail"]

@@ -100,7 +100,7 @@ def read_suite(path: Path) -> Suite:
 def _read_table(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"the suite {path} must be readable TOML: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import filecmp
+import glob
 import json
 import logging
 import os
@@ -9,7 +10,7 @@ import secrets
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -63,6 +64,26 @@ def write_new(path: Path, write: Callable[[BinaryIO], object]) -> None:
         write(stream)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def place_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file that must not exist yet, and that is whole or not there, as write_atomically does."""
+    temporary = _name_partial(path)
+    with explaining_write_errors(path):
+        try:
+            write_new(temporary, write)
+            try:
+                os.link(temporary, path)  # unlike a rename, refused if the name is taken
+            except FileExistsError:
+                raise
+            except OSError:  # a disk that knows no links
+                if path.exists():
+                    raise
+                os.rename(temporary, path)
+            logger.debug("wrote %s", path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
@@ -122,6 +143,13 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def remove_partial(path: Path) -> None:
+    """Remove what killed or failed writes of a file left beside it."""
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.*{PARTIAL_SUFFIX}"):
+        with suppress(OSError):
+            remove(leftover)
 
 
 def write_text(path: Path, text: str) -> None:

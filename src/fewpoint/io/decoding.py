@@ -100,13 +100,13 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
 def _read_entry(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
     """One array of a .npz; a large one goes into a file, a frame at a time."""
     entry = _find_entry(archive, name)
-    if entry.file_size < paging.LARGE_BYTES:
-        return archive[name]
     with _zip_of(archive).open(entry) as stream:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            return archive[name]
-        shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-        if in_columns or dtype.hasobject or len(shape) < 2:
+        is_first = np.lib.format.read_magic(stream) == (1, 0)
+        read_header = np.lib.format.read_array_header_1_0 if is_first else np.lib.format.read_array_header_2_0
+        shape, in_columns, dtype = read_header(stream)
+        if math.prod(shape) * dtype.itemsize > entry.file_size:  # numpy would make room for all of it first
+            raise ValueError("an array that is larger than what is stored of it")
+        if entry.file_size < paging.LARGE_BYTES or in_columns or dtype.hasobject or len(shape) < 2:
             return archive[name]
         frames = (np.frombuffer(stream.read(math.prod(shape[1:]) * dtype.itemsize), dtype) for _ in range(shape[0]))
         return paging.gather_frames((frame.reshape(shape[1:]) for frame in frames), shape, dtype)

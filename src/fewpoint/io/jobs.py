@@ -78,7 +78,7 @@ def read_changes(path: Path) -> Changes:
     """Settings to change from a TOML file with one table per section."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"the settings file {path} must be readable TOML: {error}") from error
     for section, table in tables.items():
         if not isinstance(table, dict):
@@ -158,5 +158,6 @@ def _plain_value(key: str, value: Any) -> Value:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if not isinstance(value, str | bool | int | float):
-        raise SettingsError(f"{key} must be text, a number, true or false, got {value}")
+        kind = {dict: "a table", list: "a list"}.get(type(value)) or value
+        raise SettingsError(f"{key[:80]} must be text, a number, true or false, got {kind}")
     return value

@@ -20,13 +20,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, Literal, get_args
 
 from fewpoint.core.actions import Action, Redo, Undo, from_table, to_table
 from fewpoint.core.project import Project, apply_action
 from fewpoint.errors import InputError, RunConflictError
-from fewpoint.io.atomic import explaining_write_errors
+from fewpoint.io.atomic import explaining_write_errors, place_file, remove_partial
 from fewpoint.io.decoding import check_exists, explaining_read_errors
 from fewpoint.io.schema import expecting_ours
 
@@ -304,7 +305,7 @@ def _read_project(path: Path, version: int | None) -> ProjectFile:
 class ProjectLog:
     """A project open for writing, by one process at a time; nothing counts before it is on disk."""
 
-    def __init__(self, file: ProjectFile, stream: BinaryIO, lock: Any) -> None:
+    def __init__(self, file: ProjectFile, stream: FileIO, lock: Any) -> None:
         self.path, self.header = file.path, file.header
         self.history, self.runs, self.look = file.history, dict(file.runs), file.look
         self.choice, self.review = file.choice, file.review
@@ -316,12 +317,9 @@ class ProjectLog:
         path, absolute = path.absolute(), input_path.absolute()
         relative = Path(os.path.relpath(absolute, path.parent)).as_posix()
         header = {"format": FORMAT, "version": VERSION, "input": relative, "input_absolute": str(absolute)}
-        with explaining_write_errors(path):
-            with open(path, "xb") as stream:
-                stream.write(_to_line({**header, "shape": list(shape)}))
-                stream.flush()
-                os.fsync(stream.fileno())
-            _sync_folder(path.parent)
+        line = _to_line({**header, "shape": list(shape)})
+        place_file(path, lambda stream: stream.write(line))
+        _sync_folder(path.parent)
         return cls.open(path)
 
     @classmethod
@@ -331,9 +329,10 @@ class ProjectLog:
         try:
             file = read_project(path)
             with explaining_write_errors(path):
-                stream = open(path, "r+b")  # noqa: SIM115 - closed in close
+                # Without a buffer, in which a line that could not be written would wait to be written later after all.
+                stream = open(path, "r+b", buffering=0)  # noqa: SIM115 - closed in close
                 stream.truncate(file.length)
-                stream.seek(file.length)
+                remove_partial(path)
             return cls(file, stream, lock)
         except BaseException:
             lock.release()
@@ -383,12 +382,15 @@ class ProjectLog:
         line = _to_line({"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry})
         with explaining_write_errors(self.path):
             try:
-                self._stream.write(line)
-                self._stream.flush()
+                self._stream.truncate(self._length)  # of an earlier line that failed, and could not be removed then
+                self._stream.seek(self._length)
+                left = memoryview(line)
+                while left:
+                    left = left[self._stream.write(left) :]
                 os.fsync(self._stream.fileno())
             except OSError:
-                self._stream.seek(self._length)
-                self._stream.truncate()  # no half of a line before the next
+                with suppress(OSError):
+                    self._stream.truncate(self._length)
                 raise
         self._length += len(line)
 

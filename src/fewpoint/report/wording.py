@@ -47,7 +47,7 @@ def format_value(value: object) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple):
         return ", ".join(format_value(item) for item in value)
     return str(value)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from pydantic import BaseModel
@@ -15,24 +15,42 @@ class Broadcast:
 
     def __init__(self) -> None:
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Queue[str | None]]] = set()
+        self._subscribers: list[Callable[[BaseModel], None]] = []
         self._lock = threading.Lock()
 
     @property
     def is_heard(self) -> bool:
         """Whether anybody listens."""
         with self._lock:
-            return bool(self._listeners)
+            return bool(self._listeners or self._subscribers)
 
     def tell(self, event: BaseModel) -> None:
         """Send an event to everyone."""
         with self._lock:
-            listeners = list(self._listeners)
+            listeners, subscribers = list(self._listeners), list(self._subscribers)
+        for hear in subscribers:
+            hear(event)
         if not listeners:
             return
         text = event.model_dump_json()
         for loop, queue in listeners:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_put, queue, text)
+
+    def subscribe(self, hear: Callable[[BaseModel], None]) -> Callable[[], None]:
+        """Have a program of the same process told every event, and return what ends that.
+
+        hear: called in the thread of whoever tells, which holds locks; it must hand the event on and return.
+        """
+        with self._lock:
+            self._subscribers.append(hear)
+
+        def leave() -> None:
+            with self._lock:
+                if hear in self._subscribers:
+                    self._subscribers.remove(hear)
+
+        return leave
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator["asyncio.Queue[str | None]"]:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -166,17 +167,8 @@ class Session:
         return found
 
     def find_shown(self) -> RunRecord | None:
-        """The run whose masks are shown: the one that was chosen, or the last one that has finished since.
-
-        One that was stopped is shown by itself only as long as none has finished.
-        """
-        kept = [record for record in self.log.runs.values() if record.best and record.state in ENDED]
-        finished = [record for record in kept if record.state == "finished"]
-        choice = self.log.choice
-        if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
-            newer = [record for record in finished if record.id > choice.after]
-            return max(newer, key=lambda record: record.id, default=chosen)
-        return max(finished or kept, key=lambda record: record.id, default=None)
+        """The run whose masks are shown."""
+        return choose_shown(self.log.runs, self.log.choice)
 
     def find_told(self) -> Project | None:
         """The project as the masks shown know it: at the start of their run, or when they were chosen."""
@@ -356,6 +348,19 @@ class Session:
 
     def close(self) -> None:
         self.log.close()
+
+
+def choose_shown(runs: Mapping[int, RunRecord], choice: Choice | None) -> RunRecord | None:
+    """The run whose masks are shown: the one that was chosen, or the last one that has finished since.
+
+    One that was stopped is shown by itself only as long as none has finished.
+    """
+    kept = [record for record in runs.values() if record.best and record.state in ENDED]
+    finished = [record for record in kept if record.state == "finished"]
+    if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
+        newer = [record for record in finished if record.id > choice.after]
+        return max(newer, key=lambda record: record.id, default=chosen)
+    return max(finished or kept, key=lambda record: record.id, default=None)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def annotate(person: Person, folder: Path) -> None:
     person.viewer.reset_view(margin=0.02)
     person.shoot("napari-click")
     for value, rows in clicks.items():
-        for frame in (2, 11, 20):
+        for frame in (1, 5, 11, 15, 19, 23):
             if (value, frame) != (1, 11):
                 print(f"masks {person.click(value, *rows[frame]):.1f} s after a click")
     person.wait(lambda: any(0.3 < each.done < 1 for each in person.board.study.list_runs()))
@@ -129,18 +129,13 @@ def annotate(person: Person, folder: Path) -> None:
     print(f"all learnt {person.run():.0f} s later")
     tell_scores(person, made.labels)
     person.widget.controls.look.click()
-    person.widget.controls.probability.setChecked(True)
     person.settle()
     person.shoot("napari-result")
-    person.widget.controls.probability.setChecked(False)
     correct(person, made.labels)
 
 
 def correct(person: Person, truth: np.ndarray) -> None:
     """Paint the masks of a frame, and say that they are right."""
-    for layer in list(person.viewer.layers):
-        if "probability" in layer.name:
-            layer.visible = False
     board = person.board
     frame = board.frame
     painted = np.array(board.labels.data)
@@ -153,6 +148,9 @@ def correct(person: Person, truth: np.ndarray) -> None:
     person.shoot("napari-right")
     print(f"refined {person.run():.0f} s later")
     tell_scores(person, truth)
+    board.labels.visible = False
+    person.widget.controls.probability.setChecked(True)
+    person.shoot("napari-probability")
 
 
 def tell_scores(person: Person, truth: np.ndarray) -> None:

@@ -132,7 +132,6 @@ class Board:
             return
         layer = Image(values, name=name, colormap="inferno", contrast_limits=(0, 1), opacity=0.6, **self._placement)
         self._mark(layer, derived=True)
-        layer.blending = "additive"
         self._viewer.layers.insert(self._viewer.layers.index(self.image) + 1, layer)
 
     @property

@@ -150,6 +150,7 @@ class Controls(QWidget):
     def _build_runs(self) -> QLayout:
         self.runs = QListWidget()
         self.runs.setMaximumHeight(90)
+        self.runs.setWordWrap(True)
         self.cancel = _button("Cancel", "Stop the chosen run; what it has found is kept")
         self.resume = _button("Go on", "Go on with a run that was interrupted")
         rows = QVBoxLayout()

@@ -15,7 +15,7 @@ ON, OFF = "object", "background"
 SYMBOLS = {ON: "disc", OFF: "cross"}
 OFF_COLOUR = "#ff4040"
 PLACEMENT = ("scale", "translate", "rotate", "shear", "affine", "units")
-POINT_SHARE = 1 / 50  # of the shorter side of a frame
+POINT_SHARE = 1 / 40  # of the shorter side of a frame
 
 
 def take_frames(data: Any, rgb: bool) -> np.ndarray:
@@ -58,6 +58,7 @@ def give_points(target: NamedObject, shape: tuple[int, int, int]) -> tuple[np.nd
         "symbol": [SYMBOLS[kind] for kind in kinds] or SYMBOLS[ON],
         "size": max(3, round(min(shape[1:]) * POINT_SHARE)),
         "border_color": "white",
+        "border_width": 0.15,
         "face_color": CLICK,
         "face_color_cycle": {ON: target.colour, OFF: OFF_COLOUR},
     }

@@ -1,5 +1,6 @@
 """One image that is worked on, as a project on disk. Nothing here knows napari or Qt."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -73,7 +74,8 @@ class Study:
 
     @property
     def name(self) -> str:
-        return self.path.name.removesuffix(SUFFIX)
+        """What people call it, without the digits that tell copies of images apart."""
+        return re.sub(r"-[0-9a-f]{8}$", "", self.path.name.removesuffix(SUFFIX))
 
     @property
     def has_result(self) -> bool:

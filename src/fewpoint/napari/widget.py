@@ -52,7 +52,7 @@ class FewpointWidget(QWidget):
         self.board: Board | None = None
         self._boards: dict[Image, Board] = {}
         self._leave: dict[Path, Callable[[], None]] = {}
-        self._bars: dict[tuple[Path, int], RunBar] = {}
+        self._bars: dict[tuple[Path, int], RunBar | None] = {}
         self._busy, self._again = False, False
         self.controls = Controls()
         layout = QVBoxLayout(self)
@@ -271,11 +271,12 @@ class FewpointWidget(QWidget):
                 bar.close()
                 self._tell(f"{study.name}, {standing}")
                 self._show_probability()
-            return
-        if key not in self._bars:
+        elif key not in self._bars:
+            self._bars[key] = None  # napari handles events while it makes a bar, perhaps the next one of this run
             words = f"{study.name}, run {standing.number}"
             self._bars[key] = RunBar(desc=words, total=100, cancel_callback=lambda: study.cancel(standing.number))
-        self._bars[key].show(standing)
+        elif (bar := self._bars[key]) is not None:
+            bar.show(standing)
 
     def refresh(self) -> None:
         """Show the masks as they are now; they are gathered in the background."""
@@ -407,7 +408,7 @@ class FewpointWidget(QWidget):
         for board in self._boards.values():
             board.close()
         self._boards.clear()
-        for bar in self._bars.values():
+        for bar in filter(None, self._bars.values()):
             bar.close()
         self._bars.clear()
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -26,6 +27,27 @@ def desk(tmp_path) -> Iterator[Desk]:
     desk = make_desk(tmp_path)
     yield desk
     desk.close()
+
+
+@pytest.fixture(scope="session")
+def qapp():
+    """Qt's application; where Qt cannot be loaded, such as for want of libEGL, tests say so and are skipped."""
+    try:
+        from pytestqt.qt_compat import qt_api
+        from qtpy.QtWidgets import QApplication
+    except ImportError as error:
+        pytest.skip(f"Qt cannot be loaded: {error}")
+    qt_api.set_qt_api(None)
+    return QApplication.instance() or QApplication([])
+
+
+@pytest.fixture
+def qtbot(qapp, request) -> Iterator[Any]:
+    """pytest-qt's own, which is not loaded as a plugin: that would load Qt for all other tests, too."""
+    from pytestqt.qtbot import QtBot, _close_widgets
+
+    yield QtBot(request)
+    _close_widgets(request.node)
 
 
 @pytest.fixture

@@ -28,7 +28,12 @@ SIZE = (1360, 900)
 COLOURS = 256
 PATIENCE_S = 1800.0
 # Enough for a phantom, and short on a machine without a GPU.
-SHORTER = (("training.max_side", 64), ("warmup.epochs", 16), ("rounds.round_epochs", 10))
+SHORTER = (
+    ("training.max_side", 64),
+    ("warmup.epochs", 16),
+    ("rounds.networks", 1),
+    ("rounds.round_epochs", 10),
+)
 
 
 class Person:
@@ -107,7 +112,7 @@ def open_viewer(desk: Desk) -> tuple[Viewer, FewpointWidget]:
 
 
 def annotate(person: Person, folder: Path) -> None:
-    made = make_objects(n_frames=24, size=(160, 160))
+    made = make_objects(n_frames=16, size=(128, 128))
     person.viewer.add_image(made.sequence.frames[..., 0], name="phantom")
     person.start(folder)
     clicks = {
@@ -115,12 +120,12 @@ def annotate(person: Person, folder: Path) -> None:
         for value, name in enumerate(made.points.object_names, 1)
     }
     person.widget.controls.add_object.click()
-    print(f"masks {person.click(1, *clicks[1][11]):.1f} s after the first click")
+    print(f"masks {person.click(1, *clicks[1][7]):.1f} s after the first click")
     person.viewer.reset_view(margin=0.02)
     person.shoot("napari-click")
     for value, rows in clicks.items():
-        for frame in (1, 5, 11, 15, 19, 23):
-            if (value, frame) != (1, 11):
+        for frame in (1, 4, 7, 10, 13):
+            if (value, frame) != (1, 7):
                 print(f"masks {person.click(value, *rows[frame]):.1f} s after a click")
     person.wait(lambda: any(0.3 < each.done < 1 for each in person.board.study.list_runs()))
     person.viewer.window._status_bar._toggle_activity_dock(True)

@@ -14,7 +14,7 @@ from fewpoint.errors import InputError
 from fewpoint.io.projects import ProjectLog, read_project
 from fewpoint.napari.clicks import find_changes, list_clicks
 from fewpoint.napari.files import get_reader, make_sample, read_layers, write_layers
-from fewpoint.napari.layers import CLICK, KEY
+from fewpoint.napari.layers import CLICK
 from small_desk import CLICKS, FRAMES
 
 
@@ -116,12 +116,6 @@ def test_layers_of_a_persons_own_become_a_project_with_painted_frames_as_outline
 def test_points_alone_are_no_project(tmp_path):
     with pytest.raises(InputError, match="needs an image"):
         write_layers(str(tmp_path / "points"), [(np.zeros((1, 3)), {"name": "a", "metadata": {}}, "points")])
-
-
-def test_the_last_result_is_opened_too(finished):
-    (labels, about), *_ = by_kind(read_layers(str(finished.path)), "labels")
-    np.testing.assert_array_equal(labels, finished.make_labels())
-    assert about["metadata"][KEY]["project"] == str(finished.path)
 
 
 def test_the_manifest_names_what_is_there():

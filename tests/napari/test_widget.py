@@ -12,7 +12,7 @@ pytest.importorskip("pytestqt", reason="pytest-qt is not installed; pip install 
 
 from napari.components import ViewerModel
 
-from fewpoint.io.projects import read_project
+from fewpoint.io.projects import ProjectLog, read_project
 from fewpoint.napari.files import read_layers
 from fewpoint.napari.layers import OFF
 from fewpoint.napari.widget import FewpointWidget
@@ -121,6 +121,7 @@ def test_the_dial_says_a_size_of_all_frames_or_of_one(started):
 
 
 def test_several_objects_are_chosen_by_their_label(started):
+    layer_of(started).add(np.array([[0, 3, 4]]))
     started.controls.add_object.click()
     assert [started.controls.objects.itemText(index) for index in range(2)] == ["1: object", "2: object 2"]
     assert started._viewer.layers.selection.active is layer_of(started, 1)
@@ -140,13 +141,16 @@ def test_what_is_wrong_is_told_and_raises_nothing(started):
     assert "select a points layer" in started.controls.status.text()
 
 
-def test_a_project_that_is_opened_goes_on_by_itself(qtbot, widget, finished, tmp_path):
-    shutil.copy(finished.path, tmp_path / "copy.fewpoint")
-    for data, about, kind in read_layers(str(tmp_path / "copy.fewpoint")):
+def test_a_project_that_is_opened_goes_on_by_itself(qtbot, widget, tmp_path):
+    np.save(tmp_path / "frames.npy", FRAMES)
+    path = tmp_path / "frames.fewpoint"
+    ProjectLog.create(path, tmp_path / "frames.npy", FRAMES.shape).close()
+    for data, about, kind in read_layers(str(path)):
         getattr(widget._viewer, f"add_{kind}")(data, **about)
     qtbot.waitUntil(lambda: widget.board is not None, timeout=PATIENCE_MS)
-    assert widget.board.study.path == tmp_path / "copy.fewpoint"
-    assert len(layer_of(widget).data) == len(CLICKS)
+    assert widget.board.study.path == path
+    layer_of(widget).add(np.array([[0, 3, 4]]))
+    assert len(read_project(path).project.objects[0].points) == 1
 
 
 def test_layers_that_are_removed_take_nothing_back(started):

@@ -12,7 +12,7 @@ from napari.qt.threading import create_worker
 from napari.utils.notifications import show_info, show_warning
 from napari.utils.progress import cancelable_progress
 from napari.viewer import Viewer
-from qtpy.QtCore import Signal  # pyright: ignore[reportPrivateImportUsage]
+from qtpy.QtCore import Qt, Signal  # pyright: ignore[reportPrivateImportUsage]
 from qtpy.QtWidgets import QApplication, QFileDialog, QVBoxLayout, QWidget
 
 from fewpoint.core.project import NamedObject
@@ -58,7 +58,8 @@ class FewpointWidget(QWidget):
         layout = QVBoxLayout(self)
         layout.addWidget(self.controls)
         self._connect()
-        self.heard.connect(self._hear)
+        # Queued: whoever tells may hold the locks of the queue and of the session.
+        self.heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)  # pyright: ignore[reportCallIssue]
         viewer.layers.events.inserted.connect(self._list_images)
         viewer.layers.events.removed.connect(self._list_images)
         viewer.dims.events.point.connect(self._show_controls)
@@ -259,7 +260,7 @@ class FewpointWidget(QWidget):
             self._list_runs()
         if isinstance(event, LiveEvent) and event.live.message:
             self._tell(event.live.message)
-        if isinstance(event, RunEvent | LiveEvent | PreviewEvent):
+        if isinstance(event, LiveEvent | PreviewEvent) or (isinstance(event, RunEvent) and event.run.best):
             self.refresh()
         self._show_controls()
 

@@ -99,10 +99,10 @@ def write_layers(path: str, layers: list[LayerData]) -> list[str]:
 
 
 def make_sample() -> list[LayerData]:
-    """A made-up sequence of two objects, which move and change."""
-    from fewpoint.evaluation.phantom import make_objects
+    """A made-up sequence, whose object moves and changes."""
+    from fewpoint.evaluation.phantom import make_phantom
 
-    frames, options = give_frames(make_objects(n_frames=24, size=(160, 160)).sequence)
+    frames, options = give_frames(make_phantom(n_frames=24, size=(160, 160)).sequence)
     return [(frames, {"name": "phantom", **options}, "image")]
 
 

@@ -189,7 +189,8 @@ class Study:
         done = told.epoch / told.epochs if told.epochs else 0.0
         left = "" if told.seconds_left is None else f"{told.seconds_left:.0f} s left"
         took = f"{told.seconds:.0f} s" if told.state == "finished" else ""
-        words = (told.error, told.message, told.phase, left, took)
+        message = "" if left else told.message  # once there is a pace, how far it is matters more
+        words = (told.error, message, told.phase, left, took)
         return Standing(number, told.state, done, ", ".join(filter(None, words)))
 
     def find_masks(self, target: NamedObject) -> ObjectMasks:

@@ -52,6 +52,19 @@ def test_masks_lie_where_the_image_does(board):
     assert board.labels.data.shape == FRAMES.shape
 
 
+def test_a_turned_video_in_colour_has_masks_in_its_place(desk):
+    colours = np.repeat(FRAMES[..., np.newaxis], 3, axis=-1)
+    turned = np.array([[1.0, 0, 0, 5], [0, 0, -2, 1], [0, 2, 0, 0], [0, 0, 0, 1]])
+    viewer = ViewerModel()
+    image = viewer.add_image(colours, rgb=True, affine=turned, name="film")
+    board = Board(viewer, image, desk.open_image(colours, "film"))
+    (layer,) = board.points.values()
+    assert board.labels.data.shape == FRAMES.shape
+    assert board.labels.data_to_world((1, 2, 3)) == layer.data_to_world((1, 2, 3)) == image.data_to_world((1, 2, 3))
+    layer.add(np.array([[2, 7, 5]]))
+    assert clicks_of(board) == {(2, 7, 5): True}
+
+
 def test_points_of_a_layer_that_lies_elsewhere_are_found_in_the_image(board):
     layer = board._viewer.add_points(np.array([board.image.data_to_world((2, 7, 5))]), name="marks")
     adopted = board.adopt(layer)

@@ -113,6 +113,8 @@ def test_a_renamed_layer_is_a_renamed_object(board):
     (layer,) = board.points.values()
     layer.name = "tumour"
     assert [each.name for each in board.study.project.objects] == ["tumour"]
+    layer.name = " spaces at its ends "
+    assert layer.name == "tumour"
 
 
 def test_another_object_has_a_layer_and_a_label_of_its_own(board):

@@ -127,6 +127,11 @@ def test_several_objects_are_chosen_by_their_label(started):
     assert [each.name for each in started.board.study.project.objects] == ["object", "object 2", "vessel"]
 
 
+def test_an_object_whose_layer_is_renamed_is_called_so_in_the_list(qtbot, started):
+    layer_of(started).name = "tumour"
+    qtbot.waitUntil(lambda: started.controls.objects.currentText() == "1: tumour", timeout=PATIENCE_MS)
+
+
 def test_what_is_wrong_is_told_and_raises_nothing(started):
     started.controls.run.click()
     assert "click on one at least once" in started.controls.status.text()

@@ -233,4 +233,9 @@ class Board:
             self._changed(event.source)
 
     def _hear_name(self, event: Any) -> None:
-        self.study.rename_object(event.source.metadata[KEY]["object"], event.source.name)
+        """A layer was renamed, and with it its object; a name that no object can have is taken back."""
+        number = event.source.metadata[KEY]["object"]
+        try:
+            self.study.rename_object(number, event.source.name)
+        except InputError:
+            event.source.name = self.study.find_object(number).name

@@ -22,7 +22,7 @@ from fewpoint.napari.controls import Controls, fill
 from fewpoint.napari.desk import Desk, close_shared, share_desk
 from fewpoint.napari.layers import KEY, take_frames
 from fewpoint.napari.study import Standing, Study
-from fewpoint.web.messages import LiveEvent, PreviewEvent, RunEvent
+from fewpoint.web.messages import LiveEvent, PreviewEvent, ProjectEvent, RunEvent
 
 
 class RunBar(cancelable_progress):
@@ -117,6 +117,8 @@ class FewpointWidget(QWidget):
         if isinstance(found, FewpointError):
             self.controls.start.setEnabled(True)
             self._warn(found)
+            return
+        if image in self._boards or image not in self._viewer.layers:  # pressed twice, or removed meanwhile
             return
         self._boards[image] = Board(self._viewer, image, found, self._push)
         if found.path not in self._leave:
@@ -258,6 +260,8 @@ class FewpointWidget(QWidget):
         if isinstance(event, RunEvent):
             self._show_run(study, study.describe_run(event.run.id))
             self._list_runs()
+        if isinstance(event, ProjectEvent):
+            self._name_objects()
         if isinstance(event, LiveEvent) and event.live.message:
             self._tell(event.live.message)
         if isinstance(event, LiveEvent | PreviewEvent) or (isinstance(event, RunEvent) and event.run.best):
@@ -322,11 +326,20 @@ class FewpointWidget(QWidget):
 
     def _list_objects(self, number: int | None = None) -> None:
         number = self.controls.objects.currentData() if number is None else number
-        known = () if self.board is None else self.board.study.project.objects
-        named = [(f"{value}: {each.name}", each.id) for value, each in enumerate(known, start=1)]
-        fill(self.controls.objects, named, number)
+        fill(self.controls.objects, self._entries, number)
         self._choose_kind()
         self._show_controls()
+
+    def _name_objects(self) -> None:
+        """Show what objects are called now, somebody may have renamed their layer."""
+        box = self.controls.objects
+        if [box.itemText(index) for index in range(box.count())] != [text for text, _ in self._entries]:
+            fill(box, self._entries, box.currentData())
+
+    @property
+    def _entries(self) -> list[tuple[str, int]]:
+        known = () if self.board is None else self.board.study.project.objects
+        return [(f"{value}: {each.name}", each.id) for value, each in enumerate(known, start=1)]
 
     def _list_runs(self) -> None:
         studies = [board.study for board in self._boards.values()]

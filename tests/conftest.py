@@ -27,6 +27,7 @@ SLOW = (
     "faults",
     "golden",
     "integrations",
+    "napari",
     "pipeline",
     "runs",
     "web",
@@ -41,8 +42,8 @@ SLOW = (
     "test_site.py",
     "test_types.py",
 )
-# Skipped unnoticed, these would leave the page and the types unchecked.
-NEVER_SKIPPED_IN_CI = ("web/browser", "test_types.py")
+# Skipped unnoticed, these would leave the page, the plugin for napari and the types unchecked.
+NEVER_SKIPPED_IN_CI = ("web/browser", "napari/test_board.py", "napari/test_widget.py", "test_types.py")
 
 
 def is_among(path: Path, places: tuple[str, ...]) -> bool:

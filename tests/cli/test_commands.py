@@ -102,7 +102,7 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert len(facts["formats"]) == 11
     assert facts["outputs"] == {**FILES, FILM: "overlay.mp4"}
     # The tests install all extras but those for pretrained models, which may be there or not.
-    installed = dict.fromkeys(("annotate", "competitors", "dicom", "ray", "tracking", "video", "zarr"), True)
+    installed = dict.fromkeys(("annotate", "competitors", "dicom", "napari", "ray", "tracking", "video", "zarr"), True)
     optional = {name: facts["extras"][name] for name in ("sam", "witness")}
     assert facts["extras"] == {**installed, **optional}
 

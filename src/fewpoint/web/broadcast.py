@@ -42,21 +42,21 @@ class Broadcast:
 
     def __init__(self) -> None:
         self._listeners: set[tuple[asyncio.AbstractEventLoop, Waiting]] = set()
-        self._wakes: set[Callable[[], None]] = set()
+        self._subscribers: list[Callable[[BaseModel], None]] = []
         self._lock = threading.Lock()
 
     @property
     def is_heard(self) -> bool:
         """Whether anybody listens."""
         with self._lock:
-            return bool(self._listeners or self._wakes)
+            return bool(self._listeners or self._subscribers)
 
     def tell(self, event: BaseModel) -> None:
         """Send an event to everyone."""
         with self._lock:
-            listeners, wakes = list(self._listeners), list(self._wakes)
-        for wake in wakes:
-            wake()
+            listeners, subscribers = list(self._listeners), list(self._subscribers)
+        for hear in subscribers:
+            hear(event)
         if not listeners:
             return
         text = event.model_dump_json()
@@ -64,14 +64,20 @@ class Broadcast:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(queue.add, text)
 
-    def attend(self, wake: Callable[[], None]) -> None:
-        """Have a function called, in whichever thread, when something has happened, until leave() is called."""
-        with self._lock:
-            self._wakes.add(wake)
+    def subscribe(self, hear: Callable[[BaseModel], None]) -> Callable[[], None]:
+        """Have a program of the same process told every event, and return what ends that.
 
-    def leave(self, wake: Callable[[], None]) -> None:
+        hear: called in the thread of whoever tells, which holds locks; it must hand the event on and return.
+        """
         with self._lock:
-            self._wakes.discard(wake)
+            self._subscribers.append(hear)
+
+        def leave() -> None:
+            with self._lock:
+                if hear in self._subscribers:
+                    self._subscribers.remove(hear)
+
+        return leave
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator["Waiting"]:

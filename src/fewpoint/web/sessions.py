@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -181,17 +181,9 @@ class Session:
         return found
 
     def find_shown(self) -> RunRecord | None:
-        """The run whose masks are shown: the one that was chosen, or the last one that has finished since.
-
-        One that was stopped is shown by itself only as long as none has finished.
-        """
-        kept = [each for each in self.log.runs.values() if each.best and each.state in ENDED and each.id > self.past]
-        finished = [record for record in kept if record.state == "finished"]
-        choice = self.log.choice
-        if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
-            newer = [record for record in finished if record.id > choice.after]
-            return max(newer, key=lambda record: record.id, default=chosen)
-        return max(finished or kept, key=lambda record: record.id, default=None)
+        """The run whose masks are shown."""
+        runs = {number: run for number, run in self.log.runs.items() if number > self.past}
+        return choose_shown(runs, self.log.choice)
 
     def find_told(self) -> Project | None:
         """The project as the masks shown know it: at the start of their run, or when they were chosen."""
@@ -372,6 +364,19 @@ class Session:
 
     def close(self) -> None:
         self.log.close()
+
+
+def choose_shown(runs: Mapping[int, RunRecord], choice: Choice | None) -> RunRecord | None:
+    """The run whose masks are shown: the one that was chosen, or the last one that has finished since.
+
+    One that was stopped is shown by itself only as long as none has finished.
+    """
+    kept = [record for record in runs.values() if record.best and record.state in ENDED]
+    finished = [record for record in kept if record.state == "finished"]
+    if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
+        newer = [record for record in finished if record.id > choice.after]
+        return max(newer, key=lambda record: record.id, default=chosen)
+    return max(finished or kept, key=lambda record: record.id, default=None)
 
 
 @dataclass(frozen=True)

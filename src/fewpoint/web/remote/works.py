@@ -48,7 +48,7 @@ class Work:
         self._reach: Bounds | None = None
         if preset != session.project.preset:
             session.do(SetSettings(preset))
-        session.broadcast.attend(self._news.set)
+        self._hang_up = session.broadcast.subscribe(lambda event: self._news.set())
         following.turn(session, True)
 
     @property
@@ -121,7 +121,7 @@ class Work:
 
     def close(self) -> None:
         """End all that works for this image."""
-        self.session.broadcast.leave(self._news.set)
+        self._hang_up()
         self._following.leave(self.session)
         self._queue.abandon(self.session)
 

@@ -33,6 +33,14 @@ def test_it_prints_where_clients_connect_and_their_key_and_ends_without_a_trace(
     assert not list((tmp_path / "kept").rglob("server-*"))
 
 
+def test_a_place_that_cannot_be_written_is_told_in_one_line(tmp_path, monkeypatch, capsys):
+    (tmp_path / "kept").write_bytes(b"a file where a folder should be")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "kept"))
+    assert run(["serve", "--root", str(tmp_path), "--port", "0", "--no-token"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("fewpoint: ") and told.count("\n") == 1 and "kept" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

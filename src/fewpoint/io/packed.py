@@ -71,8 +71,8 @@ def read_packed(path: Path, most_bytes: int) -> np.ndarray:
     declared = Declared.parse(data[:LONGEST_HEADER])
     if declared.n_bytes > most_bytes:
         raise InputError(f"an array sent may have {most_bytes} bytes here, this one has {declared.n_bytes}")
-    parts, offset = [], declared.start
-    left = declared.n_bytes
+    values, done = bytearray(declared.n_bytes), 0
+    offset = declared.start
     try:
         (chunks,) = COUNT.unpack_from(data, offset)
         offset += COUNT.size
@@ -80,15 +80,18 @@ def read_packed(path: Path, most_bytes: int) -> np.ndarray:
             plain, packed = LENGTHS.unpack_from(data, offset)
             offset += LENGTHS.size
             (says,) = BLOSC_NBYTES.unpack_from(data, offset)
-            if plain > left or says != plain or packed > len(data) - offset:
+            if plain > len(values) - done or says != plain or packed > len(data) - offset:
                 raise ValueError
-            parts.append(imagecodecs.blosc2_decode(data[offset : offset + packed], numthreads=1))
-            offset, left = offset + packed, left - len(parts[-1])
+            piece = data[offset : offset + packed]
+            imagecodecs.blosc2_decode(piece, numthreads=1, out=memoryview(values)[done : done + plain])
+            offset, done = offset + packed, done + plain
     except (struct.error, ValueError, RuntimeError):
         raise InputError("the array sent is cut off or damaged; send it again") from None
-    if left:
-        raise InputError(f"the array sent must hold {declared.n_bytes} bytes, {left} are missing; send it again")
-    return np.frombuffer(b"".join(parts), declared.type).reshape(declared.shape)
+    if done < len(values):
+        raise InputError(
+            f"the array sent must hold {len(values)} bytes, {len(values) - done} are missing; send it again"
+        )
+    return np.frombuffer(values, declared.type).reshape(declared.shape)
 
 
 def pack(array: np.ndarray) -> bytes:

@@ -36,6 +36,8 @@ def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, 
     app = create_app(options)
     state = app.state.fewpoint
     try:
+        if options.remote is not None:
+            app.state.leases.start()  # here, where what is wrong is told in a line
         if opened is not None:
             path = opened.resolve()
             session = state.workspace.open_project(path) if is_project(path) else state.workspace.open_input(path)

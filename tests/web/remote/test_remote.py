@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -269,6 +270,34 @@ def test_a_session_left_alone_is_ended_and_its_room_returned(tmp_path, scan):
             visitor.post("/heartbeat")
         assert refused.value.status == 410
         assert not app.state.leases.workspace._sessions
+
+
+def test_nobody_else_finds_what_a_client_has_sent(visitor, server, scan):
+    visitor.click(scan.places[2])
+    number = next(iter(server.leases.workspace._sessions))
+    with urllib.request.urlopen(f"{server.address}/api/projects") as answer:
+        assert json.loads(answer.read()) == []
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"{server.address}/api/projects/{number}")
+
+
+def test_a_session_that_ends_lets_go_of_who_waits_for_its_mask(server, scan, monkeypatch):
+    monkeypatch.setattr("fewpoint.web.remote.works.Work._has_answered", lambda work, order: False)
+    visitor, heard = Visitor(server.address), []
+    visitor.open(scan.image)
+
+    def wait() -> None:
+        with pytest.raises(RefusedError) as refused:
+            visitor.click(scan.places[2])
+        heard.append(refused.value.status)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    lease = server.leases.find(visitor.headers["X-Lease-Token"])
+    wait_until(lambda: lease.work.session.project.clicked)
+    visitor.leave()
+    waiting.join(90)
+    assert heard == [410]
 
 
 def test_a_sign_of_life_keeps_a_session_but_does_not_count_as_work(server):

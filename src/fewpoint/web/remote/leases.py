@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,7 +74,9 @@ class Leases:
         self._thread = threading.Thread(target=self._sweep, daemon=True)
 
     def start(self) -> None:
-        """Make the folder, and remove those that servers which were killed left behind."""
+        """Make the folder, and remove those that servers which were killed left behind; once is enough."""
+        if self._thread.is_alive():
+            return
         with explaining_write_errors(self._place):
             self._place.mkdir(parents=True, exist_ok=True)
             for left in self._place.iterdir():
@@ -170,7 +173,10 @@ class Leases:
                     self._leaving.append(self._leases.pop(lease.token))
                 leaving, self._leaving = self._leaving, []
             for lease in leaving:
-                self._end(lease)
+                try:
+                    self._end(lease)
+                except Exception:  # nothing that one session does may keep the others from being ended
+                    traceback.print_exc()
             if self._closed and not self._leaving:
                 return
 
@@ -179,6 +185,8 @@ class Leases:
         return is_old and not lease.busy.locked()
 
     def _end(self, lease: Lease) -> None:
+        if lease.work is not None:
+            lease.work.stop()
         with lease.busy:
             self._end_work(lease)
             shutil.rmtree(lease.folder, ignore_errors=True)

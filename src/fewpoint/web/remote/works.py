@@ -12,7 +12,7 @@ from fewpoint.core.actions import Action, AddObject, RemoveObject, SetSettings, 
 from fewpoint.core.project import NamedObject, Project
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.projects import ENDED
-from fewpoint.web.faults import UnansweredError
+from fewpoint.web.faults import GoneError, UnansweredError
 from fewpoint.web.following import Following
 from fewpoint.web.queueing import RunQueue
 from fewpoint.web.remote.grid import Grid
@@ -43,6 +43,7 @@ class Work:
         self.session, self.grid = session, Grid.of(session.sequence.geometry)
         self._following, self._queue = following, queue
         self._news = threading.Event()
+        self._stopped = False
         self._steps: list[int] = []  # how many actions each thing marked became
         self._reach: Bounds | None = None
         if preset != session.project.preset:
@@ -113,6 +114,11 @@ class Work:
         part = mask[tuple(slice(low, high) for low, high in self._reach)]
         return Answer([list(side) for side in self._reach], part.astype(np.uint8))
 
+    def stop(self) -> None:
+        """Let whoever waits for a mask go without."""
+        self._stopped = True
+        self._news.set()
+
     def close(self) -> None:
         """End all that works for this image."""
         self.session.broadcast.leave(self._news.set)
@@ -146,6 +152,8 @@ class Work:
         """Wait until something is the case, as long as there is time."""
         while True:
             self._news.clear()
+            if self._stopped:
+                raise GoneError("the session was ended meanwhile; connect again")
             if is_done() or (left := deadline - time.monotonic()) <= 0:
                 return
             self._news.wait(min(left, 1.0))

@@ -7,6 +7,7 @@ import numpy as np
 import pydicom
 import pytest
 
+import fewpoint
 from commands import Case, Outcome, snapshot
 from dicom_series import NORMAL, SERIES, STUDY, save_series
 from fewpoint.cli.main import run
@@ -76,6 +77,8 @@ def test_masks_of_a_series_are_stored_back_once_and_nobody_learns_a_secret(study
     one, other = (json.loads(each.out)["stored"] for each in renamed)
     assert (one["is_new"], other["is_new"], one["instance"]) == (True, False, other["instance"])
     assert one["instance"] != stored["instance"]
+    (out / "masks.dcm").unlink()
+    assert out / "masks.dcm" in fewpoint.convert(out, store="back")
 
 
 def fetch_masks(address: str, series: str, folder: Path) -> np.ndarray:

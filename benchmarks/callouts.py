@@ -2,8 +2,8 @@
 
 SEQUENCE is a folder in the dataset's layout. Its clicks are judged as they are, with x and y exchanged, and with all or
 a quarter of them drawn anew on background (three times); its largest true share is given as a bound, three times it and
-a third of it. Rough masks, made from the image alone in seconds, stand in for those of a run. Printed is of how many
-sequences each is called out, in all and in each type, with the sentences that say so.
+a third of it. Only frames with a click are looked at, and discs round the clicks, as large as these suggest, stand in
+for the masks of a run. Printed is of how many sequences each is called out, in all and in each type.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from fewpoint.core import AreaBound, ImageSequence, PointSet, PriorEstimate, Pri
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import TRUTH_FOLDER, read_masks
 from fewpoint.io.points import read_points
-from fewpoint.pipeline.bounds import doubt_bound
+from fewpoint.pipeline.bounds import doubt_bound, estimate_bound
+from fewpoint.pipeline.rough import USUAL_SHARE
 from fewpoint.report.judging import judge
-from fewpoint.runs.live import Live
 
 DRAWN = 3  # times that clicks on background are drawn
 QUARTER = 4
@@ -41,13 +41,14 @@ def main() -> None:
 
 
 def try_all(folder: Path, points_name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each case with what is doubted of it; parts of rough masks that hang together with no click are not counted."""
+    """Each case with what is doubted of it."""
     sequence, truth = read_sequence(folder), read_masks(folder / TRUTH_FOLDER).astype(bool)
-    points, live = read_points(folder / f"{points_name}.csv", sequence), Live(sequence)
-    for case, rows in vary(points.coordinates, truth):
+    points = read_points(folder / f"{points_name}.csv", sequence)
+    clicked, places = np.unique(points.frames, return_inverse=True)
+    seen = ImageSequence.from_array(sequence.frames[clicked])
+    for case, rows in vary(np.column_stack([places, points.coordinates[:, 1:]]), truth[clicked]):
         clicks = PointSet.from_rows(list(map(tuple, rows.tolist())))
-        doubts = judge(sequence, clicks, make_result(sequence, live.answer(clicks, {})[""])).doubts
-        yield case, tuple(each for each in doubts if "hangs together" not in each)
+        yield case, judge(seen, clicks, make_result(seen, clicks)).doubts
     for case, factor in BOUNDS.items():
         bound = AreaBound(min(LARGEST, factor * float(truth.mean((1, 2)).max())))
         yield case, tuple(filter(None, [doubt_bound(bound, sequence, points)]))
@@ -65,10 +66,18 @@ def vary(rows: np.ndarray, truth: np.ndarray) -> Iterator[tuple[str, np.ndarray]
         yield "a quarter on background", np.where(chosen[:, np.newaxis], drawn, rows)
 
 
-def make_result(sequence: ImageSequence, masks: np.ndarray) -> Result:
+def make_result(sequence: ImageSequence, clicks: PointSet) -> Result:
+    """Discs round the clicks."""
+    bound = estimate_bound(sequence, clicks)
+    height, width = sequence.size
+    reach = USUAL_SHARE * bound.fraction * height * width / np.pi
+    y, x = np.ogrid[:height, :width]
+    masks = np.zeros((len(sequence), height, width), bool)
+    for frame, row, column in clicks.coordinates.tolist():
+        masks[frame] |= (y - row) ** 2 + (x - column) ** 2 <= reach
     nothing = PriorEstimate(*[np.zeros(len(masks))] * 3)
     maps = ProbabilityMaps(np.where(masks, 0.95, 0.05).astype(np.float16))
-    return Result.single(masks, maps, nothing, PriorHistory.empty(len(masks)), AreaBound(0.5), sequence.names)
+    return Result.single(masks, maps, nothing, PriorHistory.empty(len(masks)), bound, sequence.names)
 
 
 def show(called: dict[str, dict[str, list[bool]]]) -> None:

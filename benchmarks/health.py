@@ -17,13 +17,14 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import rankdata
 
-from fewpoint.core import PointSet, Result
+from fewpoint.core import PointSet, Result, Words
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.evaluation.metrics import score_masks
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import load_result, read_told
 from fewpoint.pipeline.calibration import CUT
+from fewpoint.pipeline.cleaning import join_pieces
 from fewpoint.report.health import FIGURES, SCORED
 from fewpoint.report.judging import Judgement, judge
 from fewpoint.report.uncertainty import count_suggested
@@ -49,7 +50,8 @@ class FrameCase:
 
     rank: Spearman of the worth of a look at each frame with its wrong pixels. worst_found: of the sixth of the frames
     with most wrong pixels, the share that is suggested. counts: (bins of LOGITS, 2) pixels, and those of the object.
-    dice: of the masks and of the saved probabilities cut at CUT.
+    dice: of the masks and of the saved probabilities cut at CUT. specks: parts that hang together with no click, over
+    all frames. ends: on the first and the last clicked frame, the area of the mask divided by the true one.
     """
 
     name: str
@@ -58,6 +60,8 @@ class FrameCase:
     worst_found: float
     counts: np.ndarray
     dice: float
+    specks: int
+    ends: tuple[float, float]
     doubts: tuple[str, ...]
 
 
@@ -102,8 +106,22 @@ def measure(name: str, kind: str, result: Result, points: PointSet, judged: Judg
         len(worst & {entry.frame for entry in judged.ranking[:count]}) / count,
         count_probabilities(result.probabilities.values, truth),
         float(2 * (sure & result.masks).sum() / max(1, sure.sum() + result.masks.sum())),
+        count_specks(result.masks, points),
+        compare_ends(result.masks, truth, points),
         judged.doubts,
     )
+
+
+def count_specks(masks: np.ndarray, points: PointSet) -> int:
+    """Parts of (T, H, W) masks that hang together with no click over all frames."""
+    return int((~join_pieces(masks.view(np.uint8), 1, points, Words()).tied).sum())
+
+
+def compare_ends(masks: np.ndarray, truth: np.ndarray, points: PointSet) -> tuple[float, float]:
+    """How many times larger than the truth the masks are on the first and the last clicked frame."""
+    frames = points.frames.min(), points.frames.max()
+    first, last = (float(masks[frame].sum() / max(1, truth[frame].sum())) for frame in frames)
+    return first, last
 
 
 def count_probabilities(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -170,12 +188,15 @@ def print_table(cases: list[Case]) -> None:
 def print_frames(found: list[FrameCase]) -> None:
     """A row for each run, then what holds for each type that no constant could have been chosen on."""
     print(
-        "| run | F1 | health | frames: Spearman | worst sixth suggested | calibration error | Dice of masks and cut |"
+        "| run | F1 | health | frames: Spearman | worst sixth suggested | calibration error | Dice of masks and cut "
+        "| specks | size of first and last clicked frame |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for each in found:
         figures = f"{each.case.f1:.2f} | {each.case.figures['score']:.2f} | {_word(each.rank)} | {each.worst_found:.2f}"
-        print(f"| {each.name} | {figures} | {calibration_error(each.counts):.3f} | {each.dice:.4f} |")
+        ends = " and ".join(f"{size:.2f}" for size in each.ends)
+        shown = f"{calibration_error(each.counts):.3f} | {each.dice:.4f} | {each.specks} | {ends}"
+        print(f"| {each.name} | {figures} | {shown} |")
     for each in found:
         for doubt in each.doubts:
             print(f"\n{each.name}: {doubt}")

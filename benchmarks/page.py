@@ -6,7 +6,6 @@ Prints one line per figure, and writes them as CSV if a file is given.
 """
 
 import argparse
-import shutil
 import statistics
 import tempfile
 import time
@@ -17,7 +16,7 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from fewpoint.io.video import write_video
-from fewpoint.web.own_server import serve
+from fewpoint.web.own_server import find_chromium, serve
 
 VOLUME = (512, 512, 300)
 FILM, FILM_SIZE = 1500, (720, 1280)
@@ -165,13 +164,6 @@ def place(page: Page, y: int, x: int) -> list[float]:
 def report(what: str, value: float, unit: str) -> None:
     FIGURES.append((what, value, unit))
     print(f"{what}: {value:.3g} {unit}", flush=True)
-
-
-def find_chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        raise SystemExit("there is no Chromium on this machine; apt-get install chromium")
-    return found
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ pictures are written to docs/images.
 """
 
 import io
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from fewpoint import make_phantom
 from fewpoint.evaluation.truth import largest_box
-from fewpoint.web.own_server import serve
+from fewpoint.web.own_server import find_chromium, serve
 
 IMAGES = Path(__file__).parent / "images"
 SCREEN = {"width": 1280, "height": 720}
@@ -126,13 +125,6 @@ def shoot(page: Page, name: str) -> None:
     few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=10, dither=Image.Dither.NONE)
     few.save(IMAGES / f"{name}.png", optimize=True)
     print(IMAGES / f"{name}.png")
-
-
-def find_chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        raise SystemExit("there is no Chromium on this machine; apt-get install chromium")
-    return found
 
 
 if __name__ == "__main__":

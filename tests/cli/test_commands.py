@@ -13,8 +13,8 @@ import pytest
 from commands import launch
 from dicom_series import save_series
 from fewpoint import __version__
+from fewpoint.cli.options import AxisName, DeviceName, PresetName
 from fewpoint.cli.outputs import FormatName
-from fewpoint.cli.segment import AxisName, DeviceName, PresetName
 from fewpoint.core.geometry import AXIS_CHOICES
 from fewpoint.core.job import FILM
 from fewpoint.core.settings import as_table

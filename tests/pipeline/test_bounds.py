@@ -13,6 +13,7 @@ from fewpoint.pipeline.bounds import (
     USUAL,
     USUAL_PAIRS,
     check_bound,
+    doubt_bound,
     estimate_bound,
     raise_bound,
 )
@@ -155,3 +156,18 @@ def test_clicks_at_one_place_on_every_frame_tell_nothing_of_the_size():
     points = PointSet.from_rows([(frame, 50, 50) for frame in range(8)])
     bound = estimate_bound(sequence, points)
     assert bound.fraction == USUAL and "all points lie at one place" in bound.origin
+
+
+@pytest.mark.parametrize(("clicks", "times", "doubted"), [(6, 1.8, False), (6, 2.4, True), (6, 0.285, False)])
+def test_a_given_bound_is_doubted_if_it_is_far_from_what_clicks_suggest(clicks, times, doubted):
+    suggested = estimate_bound(EVEN, walk(2, clicks)).fraction
+    sentence = doubt_bound(AreaBound(times * suggested), EVEN, walk(2, clicks))
+    assert (sentence is not None) == doubted
+    assert sentence is None or f"{times:.1f} times" in sentence
+
+
+def test_many_clicks_doubt_a_bound_that_few_do_not_and_two_say_nothing():
+    frames = ImageSequence.from_array(np.full((30, 100, 100), 90, np.uint8))
+    many = estimate_bound(frames, walk(2, 30)).fraction
+    assert doubt_bound(AreaBound(1.8 * many), frames, walk(2, 30)) is not None
+    assert doubt_bound(AreaBound(0.01 * USUAL), EVEN, walk(2, 2)) is None

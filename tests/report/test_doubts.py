@@ -75,3 +75,19 @@ def test_a_part_without_a_click_is_called_out_with_its_frames(scene):
 def test_few_clicks_are_enough_for_parts_and_too_few_for_the_rest(scene):
     sequence, masks, centres = scene
     assert judge_masks(sequence, masks, click(centres)[:2]) == ()
+
+
+def test_clicks_scattered_over_structured_background_are_called_out(scene):
+    sequence, masks, _ = scene
+    random = np.random.default_rng(3)
+    places = np.array([random.choice(np.argwhere(~mask)) for mask in masks])
+    doubts = judge_masks(sequence, draw(places), click(places))
+    assert any("hardly more like each other than like the rest of their frames" in doubt for doubt in doubts)
+
+
+def test_single_clicks_on_background_are_named(scene):
+    sequence, masks, centres = scene
+    clicks = click(centres)
+    clicks[6], clicks[13] = (6, 10, 60), (13, 8, 50)
+    (doubt,) = [each for each in judge_masks(sequence, masks, clicks) if "unlike the others" in each]
+    assert "frame 6 at y 10, x 60, frame 13 at y 8, x 50;" in doubt

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fewpoint.pipeline.task import Task
 
 FILM = "mp4"
+Told = tuple[tuple[str, Words], ...]  # words by object
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,47 @@ class Saving:
         """The same as the runner takes it."""
         chosen = OutputChoice.of(self.formats, probabilities=self.probabilities)
         return Outputs(**vars(replace(chosen, report=self.report)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Manner:
+    """How a run goes and what it leaves, whatever it is to find; arguments of segment and refine."""
+
+    seed: int
+    device: str
+    witness: str
+    out: str | Path | None
+    saving: Saving
+    listener: Listener
+
+    def __post_init__(self) -> None:
+        if need_whole(self.seed, "seed") < 0:
+            raise InputError(f"seed must be 0 or above, got {self.seed}")
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(DEVICES)}, got {self.device!r}")
+        need(self.witness, str, "witness", "the name of a model")
+        need(self.saving, Saving, "saving", "a Saving")
+        if self.out is not None:
+            need_path(self.out, "out")
+
+    def make_task(
+        self, sequence: ImageSequence, points: PointSet, settings: Any, words: Told, method: str = ""
+    ) -> "Task":
+        """A task that says no more than this of what is to be found."""
+        from fewpoint.pipeline.task import Task
+
+        given = sequence, points, None, settings, int(self.seed), self.device, self.saving.to_outputs()
+        return Task(*given, method=method, words=words, witness=self.witness)
+
+    def run(self, task: "Task") -> Result:
+        from fewpoint.runs.runner import run_task  # loads torch
+
+        for doubt in doubt_clicks(task.sequence, task.points):
+            self.listener(Message(doubt, warning=True))
+        if self.out is None:
+            return run_task(task, listener=self.listener)
+        with RunFolder.open(Path(self.out), task.identity()) as run:
+            return replace(run_task(task, run, self.listener), sequence=task.sequence)
 
 
 def segment(  # noqa: PLR0913 - what a user may say
@@ -97,29 +139,21 @@ def segment(  # noqa: PLR0913 - what a user may say
     progress: called with a Progress as the run goes; True shows it, None shows it in a notebook. cancel: the run ends
     with CancelledError soon after its is_set() is true, such as that of a threading.Event. listener: gets every event.
     """
+    manner = _Manner(seed, device, witness, out, saving, watch(progress, cancel, listener))
     sequence = as_sequence(frames)
     chosen = _choose_settings(settings, method, changes, device)
     bounds, boxes = as_bounds(bound, sequence)
     clicked, said = _settle(as_points(points, frames, sequence), as_words(words), boxes, sequence)
     from fewpoint.pipeline.model import load_model
-    from fewpoint.pipeline.task import Task
 
-    task = Task(
-        sequence,
-        clicked,
-        bounds.pop(EVERY, None),
-        chosen,
-        _check_seed(seed),
-        device,
-        need(saving, Saving, "saving", "a Saving").to_outputs(),
-        _check_limit(time_limit_s, method),
+    task = replace(
+        manner.make_task(sequence, clicked, chosen, said, "" if is_own(method) else str(method)),
+        bound=bounds.pop(EVERY, None),
+        time_limit_s=_check_limit(time_limit_s, method),
         warm_start=None if warm_start is None else load_model(need_path(warm_start, "warm_start")),
         own_bounds=tuple(sorted(bounds.items())),
-        method="" if is_own(method) else str(method),
-        words=said,
-        witness=need(witness, str, "witness", "the name of a model"),
     )
-    return _run(task, out, watch(progress, cancel, listener))
+    return manner.run(task)
 
 
 def refine(  # noqa: PLR0913 - what a user may say
@@ -145,9 +179,9 @@ def refine(  # noqa: PLR0913 - what a user may say
     words: likewise, as for segment; None for those that the run was told. changes: to the settings of that run.
     seed, device, witness, out, saving, progress, cancel, listener: as for segment; out can itself be refined.
     """
-    from fewpoint.pipeline.task import Task
     from fewpoint.runs.previous import load_previous
 
+    manner = _Manner(seed, device, witness, out, saving, watch(progress, cancel, listener))
     if not isinstance(previous, PreviousRun):
         previous = load_previous(need_path(previous, "previous"))
     sequence = _read_again(previous) if frames is None else as_sequence(frames)
@@ -155,38 +189,14 @@ def refine(  # noqa: PLR0913 - what a user may say
     said = dict(previous.words_about(given)) if words is None else as_words(words)
     clicked, told = _settle(given, said, {}, sequence)
     settings = change_settings("", previous.settings, _as_changes(changes))
-    _check_device(device)
-    task = Task(
-        sequence,
-        clicked,
-        None,
-        settings,
-        _check_seed(seed),
-        device,
-        need(saving, Saving, "saving", "a Saving").to_outputs(),
-        previous=previous,
-        words=told,
-        witness=need(witness, str, "witness", "the name of a model"),
-    )
+    task = replace(manner.make_task(sequence, clicked, settings, told), previous=previous)
     task.check_previous()
-    return _run(task, out, watch(progress, cancel, listener))
-
-
-def _run(task: "Task", out: str | Path | None, listener: Listener) -> Result:
-    from fewpoint.runs.runner import run_task  # loads torch
-
-    folder = None if out is None else need_path(out, "out")
-    for doubt in doubt_clicks(task.sequence, task.points):
-        listener(Message(doubt, warning=True))
-    if folder is None:
-        return run_task(task, listener=listener)
-    with RunFolder.open(folder, task.identity()) as run:
-        return replace(run_task(task, run, listener), sequence=task.sequence)
+    return manner.run(task)
 
 
 def _settle(
     points: PointSet | None, said: dict[str, Words], boxes: Mapping[str, Any], sequence: ImageSequence
-) -> tuple[PointSet, tuple[tuple[str, Words], ...]]:
+) -> tuple[PointSet, Told]:
     """Points and words about them that agree; a box that bounds an object is a word about its frame, too."""
     if boxes:
         names = name_objects(points, said)
@@ -204,7 +214,6 @@ def _choose_settings(
     settings: OwnSettings | str, method: str | None, changes: Mapping[str, Value] | None, device: str
 ) -> Any:
     """The settings of a run; None for a method that has none."""
-    _check_device(device)
     asked = _as_changes(changes)
     if method is not None:
         if settings != "auto":
@@ -224,17 +233,6 @@ def _choose_settings(
 def _as_changes(changes: Mapping[str, Value] | None) -> tuple[tuple[str, Value], ...]:
     given = need({} if changes is None else changes, Mapping, "changes", "values by section.key")
     return tuple((need(key, str, "a setting", "section.key"), value) for key, value in given.items())
-
-
-def _check_device(device: str) -> None:
-    if device not in DEVICES:
-        raise InputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
-
-
-def _check_seed(seed: int) -> int:
-    if need_whole(seed, "seed") < 0:
-        raise InputError(f"seed must be 0 or above, got {seed}")
-    return int(seed)
 
 
 def _check_limit(seconds: float | None, method: str | None) -> float | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewpoint.cli.gates import Host, NoToken, Users, make_gate
-from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, Witness
+from fewpoint.cli.options import Assignments, ConfigPath, Device, DeviceName, Witness
 from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
 from fewpoint.core.plain_text import show_plainly

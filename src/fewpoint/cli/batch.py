@@ -5,51 +5,29 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fewpoint.cli.bench import describe_pace
-from fewpoint.cli.engines import (
-    Address,
-    CpusPerJob,
-    EngineChoice,
-    EngineName,
-    GpusPerJob,
-    Jobs,
-    MemoryPerJob,
-    build_engine,
-)
-from fewpoint.cli.outputs import AsJson, Formats, Probabilities, print_json
-from fewpoint.cli.segment import (
-    Assignments,
-    Axis,
-    AxisName,
-    Channels,
-    ConfigPath,
-    Device,
+from fewpoint.cli.engines import EngineName, EngineOptions
+from fewpoint.cli.grouping import grouped
+from fewpoint.cli.options import (
     DeviceName,
     MaxFraction,
-    Method,
-    NoTracking,
-    Preset,
-    Seed,
+    MethodOptions,
+    OutputOptions,
+    ReadingOptions,
     Sizes,
-    TimeLimit,
-    Window,
-    Witness,
-    gather_changes,
     parse_bounds,
-    parse_reading,
     parse_words,
-    refuse_combinations,
 )
-from fewpoint.cli.trust import Trust
+from fewpoint.cli.outputs import AsJson, print_json
 from fewpoint.cli.voice import is_quiet, say
 from fewpoint.core import Message
-from fewpoint.core.job import Job, OutputChoice
+from fewpoint.core.job import Job
 from fewpoint.core.plain_text import show_plainly
 from fewpoint.errors import FewpointError, InputError
 
@@ -94,37 +72,27 @@ DryRun = Annotated[
 ]
 
 
-def batch_command(  # noqa: PLR0913 - one argument per option
+@dataclass(frozen=True)
+class StudyOptions:
+    """What is done with the rows, and holds for all that do not say otherwise."""
+
+    dry_run: DryRun = False
+    retries: Retries = 2
+    skip_bad: SkipBad = False
+    max_fraction: MaxFraction = None
+    sizes: Sizes = None
+    warm_start: WarmStart = None
+
+
+@grouped
+def batch_command(
     manifest: ManifestPath,
     out: OutPath,
-    dry_run: DryRun = False,
-    engine: EngineChoice = EngineName.LOCAL,
-    address: Address = None,
-    jobs: Jobs = None,
-    gpus_per_job: GpusPerJob = 0.0,
-    cpus_per_job: CpusPerJob = 1.0,
-    memory_per_job: MemoryPerJob = 0.0,
-    retries: Retries = 2,
-    skip_bad: SkipBad = False,
-    axis: Axis = AxisName.AUTO,
-    channels: Channels = None,
-    window: Window = None,
-    max_fraction: MaxFraction = None,
-    sizes: Sizes = None,
-    preset: Preset = None,
-    method: Method = None,
-    device: Device = DeviceName.AUTO,
-    seed: Seed = None,
-    assignments: Assignments = None,
-    config: ConfigPath = None,
-    no_tracking: NoTracking = False,
-    time_limit: TimeLimit = None,
-    formats: Formats = None,
-    probabilities: Probabilities = False,
-    warm_start: WarmStart = None,
-    witness: Witness = None,
-    as_json: AsJson = False,
-    trust: Trust = False,
+    study: StudyOptions,
+    engine: EngineOptions,
+    reading: ReadingOptions,
+    how: MethodOptions,
+    wanted: OutputOptions,
 ) -> None:
     """Segment every sequence of MANIFEST.csv.
 
@@ -132,46 +100,43 @@ def batch_command(  # noqa: PLR0913 - one argument per option
     changed is run again. Writes one run folder per sequence, summary.csv and index.html. Options hold for all rows that
     do not say otherwise in a column.
     """
-    refuse_combinations(preset, method, time_limit, None, None if warm_start is None else Path(warm_start))
+    how.refuse_combinations(False, study.warm_start is not None)
     from fewpoint.batch.folder import BatchFolder, refuse_foreign
     from fewpoint.batch.manifest import read_rows
     from fewpoint.batch.run import plan_batch, run_after_first, run_batch
-    from fewpoint.methods.resolve import refuse_unknown_changes
 
     rows = read_rows(manifest)
     refuse_foreign(out)
-    chosen = build_engine(engine, address, jobs, gpus_per_job, cpus_per_job, memory_per_job)
-    job = Job(
-        reading=parse_reading(axis, channels, None, window),
-        bounds=parse_bounds(max_fraction, None),
-        added_words=parse_words(None, None, sizes),
-        method=method,
-        preset=None if preset is None else str(preset),
-        changes=gather_changes(config, assignments, no_tracking),
-        seed=seed,
-        device=str(device),
-        outputs=OutputChoice.of([str(name) for name in formats or ()], probabilities=probabilities),
-        time_limit_s=None if time_limit is None else 60 * time_limit,
-        warm_start=None if warm_start in (None, PREVIOUS) else _find_model(Path(warm_start)),
-        witness=witness,
-    )
-    if not any("method" in row.values for row in rows):
-        refuse_unknown_changes(job)
-    defaults = _choose_defaults(job, rows, engine, gpus_per_job)
+    chosen = engine.build()
+    defaults = _choose_defaults(_make_job(study, reading, how, wanted), rows, engine)
     checked = _check(rows, defaults, out)
-    if dry_run:
-        _tell_plan(checked, plan_batch(checked, out), as_json)
-    _tell_bad(checked, skip_bad)
-    if dry_run:
+    if study.dry_run:
+        _tell_plan(checked, plan_batch(checked, out), wanted.as_json)
+    _tell_bad(checked, study.skip_bad)
+    if study.dry_run:
         return
 
     def recheck(model: Path) -> "Checked":
-        return _check(rows, replace(defaults, job=replace(job, warm_start=str(model))), out)
+        return _check(rows, replace(defaults, job=replace(defaults.job, warm_start=str(model))), out)
 
-    with show_batch(BatchFolder(out).path, quiet=as_json) as listener:
-        given = (out.absolute(), chosen, listener, retries)
-        result = run_after_first(checked, recheck, *given) if warm_start == PREVIOUS else run_batch(checked, *given)
-    _tell(result, out, as_json)
+    with show_batch(BatchFolder(out).path, quiet=wanted.as_json) as listener:
+        given = (out.absolute(), chosen, listener, study.retries)
+        from_first = study.warm_start == PREVIOUS
+        result = run_after_first(checked, recheck, *given) if from_first else run_batch(checked, *given)
+    _tell(result, out, wanted.as_json)
+
+
+def _make_job(study: StudyOptions, reading: ReadingOptions, how: MethodOptions, wanted: OutputOptions) -> Job:
+    """What holds for all rows."""
+    warm_start = study.warm_start
+    return replace(
+        how.to_job(),
+        reading=reading.to_reading(),
+        bounds=parse_bounds(study.max_fraction, None),
+        added_words=parse_words(None, None, study.sizes),
+        outputs=wanted.to_choice(),
+        warm_start=None if warm_start is None or warm_start == PREVIOUS else _find_model(Path(warm_start)),
+    )
 
 
 def batch_status_command(folder: BatchPath, as_json: AsJson = False) -> None:
@@ -278,19 +243,23 @@ def _describe_left(seconds: float) -> str:
     return f"{format_seconds(seconds)} left"
 
 
-def _choose_defaults(job: Job, rows: "tuple[Row, ...]", engine: EngineName, gpus_per_job: float) -> "Defaults":
+def _choose_defaults(job: Job, rows: "tuple[Row, ...]", engine: EngineOptions) -> "Defaults":
     """What holds for all rows; torch is asked for the device only if some row may depend on it."""
     from fewpoint.batch.checks import Defaults
+    from fewpoint.methods.resolve import refuse_unknown_changes
+
+    if not any("method" in row.values for row in rows):
+        refuse_unknown_changes(job)
 
     presets = {row.values.get("preset", job.preset) for row in rows if "method" not in row.values}
     depends = job.method is None and bool(presets & {None, "auto"})
-    return Defaults(job, _find_kind(engine, DeviceName(job.device), gpus_per_job) if depends else "cpu")
+    return Defaults(job, _find_kind(engine, DeviceName(job.device)) if depends else "cpu")
 
 
-def _find_kind(engine: EngineName, device: DeviceName, gpus_per_job: float) -> str:
+def _find_kind(engine: EngineOptions, device: DeviceName) -> str:
     """The kind of device that jobs will have. Ray shows a job the GPUs that it asked for and no other."""
-    if engine == EngineName.RAY:
-        on_gpu = device == DeviceName.CUDA or (device == DeviceName.AUTO and gpus_per_job > 0)
+    if engine.engine == EngineName.RAY:
+        on_gpu = device == DeviceName.CUDA or (device == DeviceName.AUTO and engine.gpus_per_job > 0)
         return "cuda" if on_gpu else "cpu"
     from fewpoint.learning.devices import choose_device
 

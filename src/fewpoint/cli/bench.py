@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
-from fewpoint.cli.segment import Device, DeviceName
+from fewpoint.cli.options import Device, DeviceName
 from fewpoint.cli.trust import Trust
 from fewpoint.cli.voice import is_quiet, say
 from fewpoint.errors import FewpointError

@@ -1,5 +1,6 @@
 """Options of the commands that run many jobs."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,6 +51,22 @@ CpusPerJob = Annotated[
 MemoryPerJob = Annotated[
     float, typer.Option("--memory-per-job", metavar="GIB", min=0, help="Memory that Ray sets aside for a job.")
 ]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where jobs run, and what each takes."""
+
+    engine: EngineChoice = EngineName.LOCAL
+    address: Address = None
+    jobs: Jobs = None
+    gpus_per_job: GpusPerJob = 0.0
+    cpus_per_job: CpusPerJob = 1.0
+    memory_per_job: MemoryPerJob = 0.0
+
+    def build(self) -> "Engine":
+        needs = (self.gpus_per_job, self.cpus_per_job, self.memory_per_job)
+        return build_engine(self.engine, self.address, self.jobs, *needs)
 
 
 def build_engine(

@@ -9,7 +9,7 @@ import typer
 
 from fewpoint.cli.bench import show_standing, split_names
 from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
-from fewpoint.cli.segment import Assignments, Device, DeviceName, Seed
+from fewpoint.cli.options import Assignments, Device, DeviceName, Seed
 from fewpoint.cli.voice import say
 from fewpoint.errors import FewpointError
 

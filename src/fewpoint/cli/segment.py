@@ -1,21 +1,27 @@
 """`fewpoint segment`: from frames and points to a run folder."""
 
-import math
 import sys
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.cli.outputs import AsJson, FormatName, Formats, Probabilities, print_json
+from fewpoint.cli.grouping import grouped
+from fewpoint.cli.options import (
+    MaxFraction,
+    MethodOptions,
+    OutputOptions,
+    PresetName,
+    ReadingOptions,
+    Sizes,
+    parse_bounds,
+    parse_words,
+)
+from fewpoint.cli.outputs import FormatName, print_json
 from fewpoint.cli.storing import Store, describe_stored, reach_pacs, with_seg
-from fewpoint.cli.trust import Trust
 from fewpoint.cli.voice import say
-from fewpoint.core.bound import read_share
-from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, Changes, GivenBound, Job, OutputChoice
-from fewpoint.core.source import Reading
-from fewpoint.errors import InputError
+from fewpoint.core.job import Job, OutputChoice
 from fewpoint.io.apart.forker import warm_up
 
 if TYPE_CHECKING:
@@ -23,31 +29,6 @@ if TYPE_CHECKING:
     from fewpoint.io.pacs.storing import Stored
 
 LOOKED_AT = 6  # frames that are named at the end of a run
-
-
-class PresetName(StrEnum):
-    AUTO = "auto"
-    ACCURATE = "accurate"
-    FAST = "fast"
-    PAPER = "paper"
-
-
-class AxisName(StrEnum):
-    AUTO = "auto"
-    FIRST = "0"
-    SECOND = "1"
-    THIRD = "2"
-    SAGITTAL = "sagittal"
-    CORONAL = "coronal"
-    AXIAL = "axial"
-
-
-class DeviceName(StrEnum):
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-    MPS = "mps"
-
 
 InputPath = Annotated[
     Path,
@@ -73,32 +54,25 @@ PointsPath = Annotated[
         "May be left out if INPUT comes with a 2dlocs.csv.",
     ),
 ]
-Axis = Annotated[
-    AxisName, typer.Option("--axis", help="Axis along which a volume is cut; auto takes that of the widest spacing.")
-]
-Channels = Annotated[
-    str | None,
-    typer.Option("--channels", metavar="N,N,…", help="Channels to keep, counted from zero over INPUT and --with."),
-]
 Added = Annotated[
     list[Path] | None,
     typer.Option("--with", metavar="FILE", help="Another file on INPUT's grid, for its channels; may be repeated."),
 ]
-Window = Annotated[
-    str | None,
+Refine = Annotated[
+    Path | None,
     typer.Option(
-        "--window",
-        metavar="LEVEL,WIDTH",
-        help="Pixel values that matter: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Measured if not given.",
+        "--refine",
+        metavar="DIR",
+        help="Continue from the networks of a finished run on the same INPUT, with changed points or words: much "
+        "faster. Bound, settings, outlines, boxes and sizes are that run's unless given.",
     ),
 ]
-MaxFraction = Annotated[
-    list[str] | None,
+WarmStart = Annotated[
+    Path | None,
     typer.Option(
-        "--max-fraction",
-        metavar="[NAME=]F",
-        help="Bound: the largest share of a frame that the object covers, a generous guess, as 5% or 0.05; of several "
-        "objects that of each, or NAME=F for one of them; may be repeated.",
+        "--warm-start",
+        metavar="RUN",
+        help="Start from the networks of a finished run on another sequence of the same kind: its folder or model.npz.",
     ),
 ]
 LargestBox = Annotated[
@@ -127,145 +101,70 @@ Boxes = Annotated[
         help="A box round the object on any frame, outside of which it is not; may be repeated.",
     ),
 ]
-Sizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size",
-        metavar="[NAME=][FRAME:]FACTOR",
-        help="How many times larger the masks should be than what is found, such as 1.2, or 12:0.8 for frame 12 alone; "
-        "may be repeated.",
-    ),
-]
-Preset = Annotated[
-    PresetName | None,
-    typer.Option(
-        "--preset",
-        show_default="auto, or the project's",
-        help="auto is accurate on CUDA and fast elsewhere; paper needs a GPU.",
-    ),
-]
-Method = Annotated[
-    str | None,
-    typer.Option(
-        "--method", metavar="NAME", help="A method other than fewpoint's own, for comparison; see fewpoint info."
-    ),
-]
-Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU if there is one.")]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        min=0,
-        show_default="0, or the project's",
-        help="The same seed gives the same masks on a CPU.",
-    ),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one setting; may be repeated; see fewpoint info."),
-]
-ConfigPath = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table per section.")
-]
-NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the probabilities instead of tracking.")]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit",
-        metavar="MIN",
-        help="Minutes until the masks are there: epochs and, if needed, networks are left out so that it fits.",
-    ),
-]
-Refine = Annotated[
-    Path | None,
-    typer.Option(
-        "--refine",
-        metavar="DIR",
-        help="Continue from the networks of a finished run on the same INPUT, with changed points or words: much "
-        "faster. Bound, settings, outlines, boxes and sizes are that run's unless given.",
-    ),
-]
-WarmStart = Annotated[
-    Path | None,
-    typer.Option(
-        "--warm-start",
-        metavar="RUN",
-        help="Start from the networks of a finished run on another sequence of the same kind: its folder or model.npz.",
-    ),
-]
-Witness = Annotated[
-    str | None,
-    typer.Option(
-        "--witness",
-        metavar="NAME",
-        help="A pretrained model, see fewpoint models list, that has a say in the masks where it is believed.",
-    ),
-]
 
 
-def segment_command(  # noqa: PLR0913 - one argument per option
+@dataclass(frozen=True)
+class FileOptions:
+    """What is read besides the frames."""
+
+    points_path: PointsPath = None
+    added: Added = None
+    refined: Refine = None
+    warm_start: WarmStart = None
+
+
+@dataclass(frozen=True)
+class SaidOptions:
+    """What is said about objects besides points."""
+
+    max_fraction: MaxFraction = None
+    largest_box: LargestBox = None
+    outlined: Outlined = None
+    boxes: Boxes = None
+    sizes: Sizes = None
+
+
+@dataclass(frozen=True)
+class KeptOptions(OutputOptions):
+    """What is written, said and stored."""
+
+    store: Store = None
+
+    def to_choice(self) -> OutputChoice:
+        names = [str(name) for name in with_seg(self.formats, self.store)]
+        return OutputChoice.of(names, probabilities=self.probabilities)
+
+
+@grouped
+def segment_command(
     input_path: InputPath,
     out: OutPath,
-    points_path: PointsPath = None,
-    axis: Axis = AxisName.AUTO,
-    channels: Channels = None,
-    added: Added = None,
-    window: Window = None,
-    max_fraction: MaxFraction = None,
-    largest_box: LargestBox = None,
-    outlined: Outlined = None,
-    boxes: Boxes = None,
-    sizes: Sizes = None,
-    preset: Preset = None,
-    method: Method = None,
-    device: Device = DeviceName.AUTO,
-    seed: Seed = None,
-    assignments: Assignments = None,
-    config: ConfigPath = None,
-    no_tracking: NoTracking = False,
-    time_limit: TimeLimit = None,
-    refined: Refine = None,
-    warm_start: WarmStart = None,
-    witness: Witness = None,
-    formats: Formats = None,
-    probabilities: Probabilities = False,
-    store: Store = None,
-    as_json: AsJson = False,
-    trust: Trust = False,
+    files: FileOptions,
+    reading: ReadingOptions,
+    said: SaidOptions,
+    how: MethodOptions,
+    wanted: KeptOptions,
 ) -> None:
     """Segment the clicked object, or several, on every frame of INPUT."""
     warm_up(input_path)
-    refuse_combinations(preset, method, time_limit, refined, warm_start)
-    if witness is not None and (method is not None or time_limit is not None):
-        raise typer.BadParameter("--witness is for fewpoint's own method without --time-limit")
-    if no_tracking and method is None and preset in (PresetName.ACCURATE, PresetName.FAST):
-        raise typer.BadParameter(f"--no-tracking is for the preset paper, {preset} does not track; leave it out")
-    if method is not None:
-        _refuse_unknown(method)
+    _refuse_combinations(how, files)
     from fewpoint.io.jobs import settle_job
     from fewpoint.io.pacs.addresses import is_remote, name_input
 
-    job = Job(
+    job = replace(
+        how.to_job(),
         input=name_input(input_path) if is_remote(input_path) else str(input_path),
-        points=_text(points_path) or "",
-        reading=parse_reading(axis, channels, added, window),
-        bounds=parse_bounds(max_fraction, largest_box),
-        method=method,
-        preset=None if preset is None else str(preset),
-        changes=gather_changes(config, assignments, no_tracking),
-        seed=seed,
-        device=str(device),
-        outputs=OutputChoice.of([str(name) for name in with_seg(formats, store)], probabilities=probabilities),
-        time_limit_s=None if time_limit is None else 60 * time_limit,
-        refine=_text(refined),
-        warm_start=_text(warm_start),
+        points=_text(files.points_path) or "",
+        reading=reading.to_reading(files.added),
+        bounds=parse_bounds(said.max_fraction, said.largest_box),
+        outputs=wanted.to_choice(),
+        refine=_text(files.refined),
+        warm_start=_text(files.warm_start),
         name=out.name,
-        added_words=parse_words(outlined, boxes, sizes),
-        witness=witness,
+        added_words=parse_words(said.outlined, said.boxes, said.sizes),
     )
     job = settle_job(job)
-    _run(job, out, as_json, reach_pacs(store, job.input))
+    _run(job, out, wanted.as_json, reach_pacs(wanted.store, job.input))
 
 
 def _run(job: Job, out: Path, as_json: bool, pacs: "Pacs | None") -> None:
@@ -283,20 +182,14 @@ def _run(job: Job, out: Path, as_json: bool, pacs: "Pacs | None") -> None:
     _tell(out, read_finished(out), masks, as_json, stored)
 
 
-def refuse_combinations(
-    preset: str | None, method: str | None, time_limit: float | None, refined: Path | None, warm_start: Path | None
-) -> None:
-    """BadParameter for options that make no sense together, before anything is read."""
-    if method is not None and preset is not None:
-        raise typer.BadParameter("give --method or --preset, not both")
-    if time_limit is not None and not 0 < time_limit < math.inf:
-        raise typer.BadParameter(f"--time-limit must be minutes above 0, got {time_limit:g}")
-    if time_limit is not None and method is not None:
-        raise typer.BadParameter("--time-limit shortens fewpoint's own schedule, it cannot be given with --method")
-    if method is not None and (refined is not None or warm_start is not None):
-        raise typer.BadParameter("--refine and --warm-start are for fewpoint's own networks, not for --method")
-    if refined is not None and (warm_start is not None or time_limit is not None):
-        raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
+def _refuse_combinations(how: MethodOptions, files: FileOptions) -> None:
+    how.refuse_combinations(files.refined is not None, files.warm_start is not None)
+    if how.witness is not None and (how.method is not None or how.time_limit is not None):
+        raise typer.BadParameter("--witness is for fewpoint's own method without --time-limit")
+    if how.no_tracking and how.method is None and how.preset in (PresetName.ACCURATE, PresetName.FAST):
+        raise typer.BadParameter(f"--no-tracking is for the preset paper, {how.preset} does not track; leave it out")
+    if how.method is not None:
+        _refuse_unknown(how.method)
 
 
 def _refuse_unknown(method: str) -> None:
@@ -311,79 +204,6 @@ def _refuse_unknown(method: str) -> None:
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
-
-
-def gather_changes(config: Path | None, assignments: list[str] | None, no_tracking: bool = False) -> Changes:
-    """Settings to change from the options --config, --set and --no-tracking, in this order."""
-    from fewpoint.io.jobs import parse_changes, read_changes
-
-    typed = parse_changes([*(assignments or []), *(["tracking.enabled=false"] if no_tracking else [])])
-    return (*(() if config is None else read_changes(config)), *typed)
-
-
-def parse_reading(axis: AxisName, channels: str | None, added: list[Path] | None, window: str | None) -> Reading:
-    """How to read the input, from the options --axis, --channels, --with and --window."""
-    from fewpoint.io.images import parse_window
-
-    return Reading(
-        axis=str(axis),
-        channels=_parse_channels(channels),
-        added=tuple(map(str, added or ())),
-        window=None if window is None else parse_window(window),
-    )
-
-
-def _parse_channels(text: str | None) -> tuple[int, ...]:
-    try:
-        return () if text is None else tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise typer.BadParameter(f"--channels must be whole numbers such as 0,2, got {text}") from None
-
-
-def parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bounds:
-    """Bounds by object from the options --max-fraction and --largest-box."""
-    by_fraction, by_box = _by_object("--max-fraction", fractions), _by_object("--largest-box", boxes)
-    if by_fraction.keys() & by_box.keys():
-        raise typer.BadParameter("give --max-fraction or --largest-box, not both")
-    bounds = {name: GivenBound(_parse_fraction(text)) for name, text in by_fraction.items()}
-    bounds |= {name: GivenBound(box=_parse_box(text)) for name, text in by_box.items()}
-    return tuple(sorted(bounds.items(), key=lambda each: each[0]))
-
-
-def parse_words(outlined: list[str] | None, boxes: list[str] | None, sizes: list[str] | None) -> AddedWords:
-    """Words by object from the options --outlined, --box and --size."""
-    from fewpoint.io import given_words
-
-    try:
-        return given_words.parse_words(outlined or (), boxes or (), sizes or ())
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _by_object(option: str, given: list[str] | None) -> dict[str, str]:
-    """The values of an option by the object that they are given for, "" for all that have none."""
-    values: dict[str, str] = {}
-    for text in given or ():
-        name, _, value = text.rpartition("=")
-        if name in values:
-            raise typer.BadParameter(f"{option} must be given once{' for ' + name if name else ''}, got {text} too")
-        values[name.strip()] = value
-    return values
-
-
-def _parse_fraction(text: str) -> float:
-    try:
-        return read_share(text)
-    except ValueError:
-        raise typer.BadParameter(f"--max-fraction must be a share of a frame, as 5% or 0.05, got {text[:40]}") from None
-
-
-def _parse_box(text: str) -> BoxOnFrame:
-    try:
-        frame, y0, x0, y1, x1 = (int(part) for part in text.split(","))
-    except ValueError:
-        raise typer.BadParameter(f"--largest-box must be five whole numbers FRAME,Y0,X0,Y1,X1, got {text}") from None
-    return frame, y0, x0, y1, x1
 
 
 def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool, stored: "Stored | None") -> None:

@@ -18,7 +18,7 @@ from fewpoint.cli.annotate import (
     tell,
 )
 from fewpoint.cli.gates import Host, NoToken, Users, make_gate
-from fewpoint.cli.segment import Assignments, ConfigPath, Device, DeviceName, PresetName, Witness
+from fewpoint.cli.options import Assignments, ConfigPath, Device, DeviceName, PresetName, Witness
 from fewpoint.cli.trust import Trust
 
 MOST_SESSIONS, IDLE_MINUTES = 4, 30.0

@@ -22,8 +22,8 @@ SAME_PLACE = 1.0  # squared pixels: clicks that lie no farther apart than a hand
 USUAL = 0.1
 USUAL_PAIRS = 4
 ASSUMED = 1.0  # how far, as a logarithm, USUAL is off
-DENSE = 0.58  # doubt of an estimate that is good enough to doubt a person: that of ten pairs
-LEAST_GIVEN, MOST_GIVEN = 0.3, 1.75  # times the estimate, which is itself generous
+DENSE, SPARSE = 0.58, 0.8  # doubts of estimates from ten pairs, and from three, below which no person is doubted
+LEAST_GIVEN, MOST_GIVEN = 0.3, 1.75  # times an estimate from ten pairs, which is itself generous
 
 
 def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
@@ -90,12 +90,13 @@ def raise_bound(bound: AreaBound, superpixels: SuperpixelMap, points: PointSet, 
 
 
 def doubt_bound(bound: AreaBound, sequence: ImageSequence, points: PointSet) -> str | None:
-    """A sentence if a bound that a person gave is far from what many clicks suggest; None otherwise."""
+    """A sentence if a bound that a person gave is far from what clicks suggest, the farther the fewer they are."""
     if bound.doubt:
         return None
     suggested = estimate_bound(sequence, points)
     ratio = bound.fraction / suggested.fraction
-    if suggested.doubt > DENSE or LEAST_GIVEN <= ratio <= MOST_GIVEN:
+    slack = math.exp(max(0.0, suggested.doubt - DENSE))
+    if suggested.doubt > SPARSE or LEAST_GIVEN / slack <= ratio <= MOST_GIVEN * slack:
         return None
     much = f"{ratio:.1f} times" if ratio > 1 else f"1/{1 / ratio:.0f} of"
     size = "large" if ratio > 1 else "small"

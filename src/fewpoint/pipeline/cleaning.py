@@ -36,7 +36,7 @@ def drop_untied(labels: np.ndarray, number: int, points: PointSet, words: Words,
     Pieces of neighbouring frames hang together if they share a pixel. smaller_than: only parts whose pixels are fewer
     than this share of those that are tied; nothing is done if none is. points, words: those of the object alone.
     """
-    parts = _join_pieces(labels, number, points, words)
+    parts = join_pieces(labels, number, points, words)
     tied = float(parts.areas[parts.tied].sum())
     dropped = ~parts.tied & (parts.areas < smaller_than * tied)
     if not tied or not dropped.any():
@@ -48,7 +48,7 @@ def drop_untied(labels: np.ndarray, number: int, points: PointSet, words: Words,
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class Parts:
     """areas, tied: (P,) pixels of each part, and whether it holds a click. owners: of each frame's pieces, the part."""
 
     areas: np.ndarray
@@ -56,7 +56,8 @@ class _Parts:
     owners: list[np.ndarray]
 
 
-def _join_pieces(labels: np.ndarray, number: int, points: PointSet, words: Words) -> _Parts:
+def join_pieces(labels: np.ndarray, number: int, points: PointSet, words: Words) -> Parts:
+    """The parts that hang together over all frames, of an object of (T, H, W) labels."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -80,7 +81,7 @@ def _join_pieces(labels: np.ndarray, number: int, points: PointSet, words: Words
     count, owner = connected_components(graph, directed=False) if total else (0, np.zeros(0, np.int64))
     sizes = np.bincount(owner, np.concatenate(areas), count)
     holds = np.bincount(owner, np.concatenate(tied), count) > 0
-    return _Parts(sizes, holds, [owner[start:stop] for start, stop in pairwise(starts)])
+    return Parts(sizes, holds, [owner[start:stop] for start, stop in pairwise(starts)])
 
 
 def _walk_masks(labels: np.ndarray, number: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet, Result
+from fewpoint.report.clicked import ClickedLooks, look_at_clicks
 from fewpoint.report.health import Health, find_parts_apart
 from fewpoint.report.looking import find_outline
 from fewpoint.superpixels.intensity import IntensityWindow, window_of
 
-FEWEST_CLICKS, MOST_CLICKS = 5, 30
+FEWEST_CLICKS, MOST_CLICKS = 4, 30
 REACH = 4  # pixels round a click that are looked at
 SAME = 0.002  # variance of ranks that alike places have anyway
 MOST_PLACES = 1500  # to which clicks are compared
@@ -18,6 +19,10 @@ CORE, RING = 0.35, (1.3, 2.2)  # radii of the object that are surely in it, and 
 BLOCKS = 6  # of the sequence, each judged by the others
 MORE_ALIKE = 2.5  # times, from which clicks with x and y exchanged are suspiciously alike
 BETTER, WELL = 0.15, 0.9  # by how much and how well they are told from their surroundings
+ODDER, EVEN = 2.0, 0.03  # times, and how odd clicks on one object are anyway
+ODD = 0.25  # of a clicked frame that looks more like the other clicks: half of what chance makes it
+CLEAR = 0.8  # how well clicks on an object of many looks are told from their surroundings
+FAR = 3.0  # times as far from its neighbours in time as clicks are
 HARDLY = 0.25  # distinctness of masks below which they may be background
 GUESSED = 0.62  # and how well clicks are told from their surroundings
 ALONG_BORDER = 0.35  # of all outlines
@@ -31,27 +36,28 @@ def find_doubts(sequence: ImageSequence, points: PointSet, result: Result, healt
     radius = math.sqrt(result.areas[result.areas > 0].mean() / math.pi) if result.areas.any() else 0.0
     if len(rows) < FEWEST_CLICKS or radius < 1:
         return tuple(filter(None, [_doubt_parts(points, result)]))
-    window = window_of(sequence)
-    told = tell_apart(sequence, window, rows, radius)
+    told, seen = tell_apart(sequence, window_of(sequence), rows, radius), look_at_clicks(sequence, rows)
     found = (
-        _doubt_order(sequence, window, rows, radius, told),
-        _doubt_object(result, health, told),
+        _doubt_order(sequence, rows, radius, told, seen),
+        _doubt_object(result, health, told, seen) or _doubt_some(rows, seen),
         _doubt_parts(points, result),
     )
     return tuple(filter(None, found))
 
 
 def _doubt_order(
-    sequence: ImageSequence, window: IntensityWindow, rows: np.ndarray, radius: float, told: float
+    sequence: ImageSequence, rows: np.ndarray, radius: float, told: float, seen: ClickedLooks
 ) -> str | None:
     """Whether clicked places would look more alike, or unlike their surroundings, if y and x were exchanged."""
     height, width = sequence.size
     if not ((rows[:, 1] < width) & (rows[:, 2] < height)).all() or np.array_equal(rows[:, 1], rows[:, 2]):
         return None
-    exchanged = rows[:, [0, 2, 1]]
+    window, exchanged = window_of(sequence), rows[:, [0, 2, 1]]
     other = tell_apart(sequence, window, exchanged, radius)
-    alike = _compare_looks(sequence, window, rows, exchanged) >= MORE_ALIKE and other >= told
-    if not alike and not (other >= WELL and other >= told + BETTER):
+    alike = other >= told and _compare_looks(sequence, window, rows, exchanged) >= MORE_ALIKE
+    clearer = other >= WELL and other >= told + BETTER
+    odder = seen.usual + EVEN >= ODDER * (look_at_clicks(sequence, exchanged).usual + EVEN)
+    if not (alike or clearer or odder):
         return None
     return (
         "x and y of the points may be exchanged: the other way round they lie on something that looks more like one "
@@ -142,8 +148,13 @@ def _vary(traits: np.ndarray, usual: np.ndarray) -> np.ndarray:
     return np.var(ranks, axis=1, ddof=1) + SAME
 
 
-def _doubt_object(result: Result, health: Health, told: float) -> str | None:
+def _doubt_object(result: Result, health: Health, told: float, seen: ClickedLooks) -> str | None:
     """Whether clicks and masks look like background."""
+    if seen.usual >= ODD and told < CLEAR:
+        return (
+            "the clicked places look hardly more like each other than like the rest of their frames: check that the "
+            "points lie on the object and not on background, and the order of the columns, which are frame, y, x"
+        )
     if health.distinct < HARDLY and told < GUESSED:
         return (
             "the clicked places and what is marked look like what surrounds them: check that the points lie on the "
@@ -156,6 +167,19 @@ def _doubt_object(result: Result, health: Health, told: float) -> str | None:
             "points lie on the object"
         )
     return None
+
+
+def _doubt_some(rows: np.ndarray, seen: ClickedLooks) -> str | None:
+    """Clicks that look unlike the others and lie far from them."""
+    strange = rows[(seen.odd >= ODD) & (seen.apart >= FAR * max(1.0, float(np.median(seen.apart))))]
+    if not len(strange):
+        return None
+    named = ", ".join(f"frame {frame} at y {y}, x {x}" for frame, y, x in strange[:LISTED].tolist())
+    more = " and others" if len(strange) > LISTED else ""
+    return (
+        f"some points look unlike the others and lie far from them, perhaps on background: {named}{more}; check them, "
+        "and remove those that are not on the object"
+    )
 
 
 def _share_along_border(masks: np.ndarray) -> float:

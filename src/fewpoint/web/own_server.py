@@ -1,5 +1,6 @@
-"""A server of a script's own, for programs that look at the page."""
+"""A server of a script's own and a browser, for programs that look at the page."""
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from fewpoint.web.client import ServerError
 
 POLL_S = 0.05
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager
@@ -33,6 +35,14 @@ def serve(root: Path, *options: str) -> Iterator[tuple[str, int]]:
             yield f"http://127.0.0.1:{port}/", server.pid
         finally:
             server.terminate()
+
+
+def find_chromium() -> str:
+    """The path of a Chromium; ServerError if this machine has none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        raise ServerError("there is no Chromium on this machine; apt-get install chromium")
+    return found
 
 
 def _answers(port: int) -> bool:

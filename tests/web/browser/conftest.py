@@ -1,7 +1,6 @@
 """A server in a process of its own, a real Chromium, and what may not happen in it."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +15,8 @@ import numpy as np
 import pytest
 
 from fewpoint.evaluation.phantom import Phantom, make_phantom
+from fewpoint.web.client import ServerError
+from fewpoint.web.own_server import find_chromium
 from synthetic import save_frames, save_settings
 from tiny_runs import TINY
 
@@ -179,9 +180,10 @@ def find_free_port() -> int:
 
 @pytest.fixture(scope="session")
 def chromium():
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if executable is None:
-        pytest.skip("there is no Chromium on this machine; apt-get install chromium")
+    try:
+        executable = find_chromium()
+    except ServerError as error:
+        pytest.skip(str(error))
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; pip install '.[test]'")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])

@@ -99,7 +99,7 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert facts["version"] == __version__
     assert facts["presets"] == {name: as_table(settings) for name, settings in PRESETS.items()}
     assert set(facts["devices"]) == {*DEVICES}
-    assert len(facts["formats"]) == 11
+    assert len(facts["formats"]) == 12
     assert facts["outputs"] == {**FILES, FILM: "overlay.mp4"}
     # The tests install all extras but those for pretrained models, which may be there or not.
     installed = dict.fromkeys(("annotate", "competitors", "dicom", "napari", "ray", "tracking", "video", "zarr"), True)
@@ -226,7 +226,7 @@ def test_a_run_is_written_in_every_format_asked_for_and_later_in_others(case, ca
 def test_convert_says_what_it_needs(case, call):
     call(*case.segment())
     outcomes = [
-        (call("convert", case.out), 2, "give --format or --probabilities"),
+        (call("convert", case.out), 2, "give --format, --probabilities or --store"),
         (call("convert", case.frames, "--format", "png"), 1, "must be the folder of a finished run"),
         (call("convert", case.out, "--format", "dicom-seg"), 1, "the input was none"),
         (call("convert", case.out, "--format", "png", "--probabilities"), 1, "probabilities can be written as"),

@@ -13,7 +13,7 @@ from golden.cases import CASES, Bench, describe_arithmetic, hash_run, real
 from real_data import data_root
 
 HASHES = Path(__file__).parent / "hashes.json"
-REAL = ("brain/brats_flair_pat1", "polyp/polyp_cvcclinic_seq07")
+REAL = ("polyp/polyp_cvcclinic_seq07",)
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,7 @@ from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import Outputs
 from fewpoint.io.runs import RunFolder, load_result
 from fewpoint.pipeline.groups import group_objects
+from fewpoint.pipeline.pace import Pace
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.exports import join_objects
 from fewpoint.runs.runner import run_task
@@ -112,9 +113,12 @@ def test_epochs_of_all_groups_are_told_as_one_course():
     ]
 
 
-def test_a_time_limit_is_shared_by_the_groups_and_kept(tmp_path):
+def test_a_time_limit_is_shared_by_the_groups_and_kept(tmp_path, monkeypatch):
     with pytest.raises(SettingsError, match="time-limit must be at least"):
         run_task(make_far_task(time_limit_s=0.001))
+    # On a machine of which a step takes a second, whatever this one is.
+    pace = Pace(step=1.0, look=0.0, masks=0.0, steps=1)
+    monkeypatch.setattr("fewpoint.pipeline.group.measure_pace", lambda *given: pace)
     long = override_from_text(SETTINGS, ["warmup.epochs=40000"])
     task = make_far_task(long, time_limit_s=30.0)
     with RunFolder.open(tmp_path / "run", task.identity()) as folder:

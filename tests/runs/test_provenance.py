@@ -35,7 +35,7 @@ JOBS = {
 @pytest.mark.parametrize("name", JOBS)
 def test_the_command_asks_for_the_same_job(name, monkeypatch):
     found = []
-    monkeypatch.setattr(segment, "_run", lambda job, out, as_json: found.append((job, out)))
+    monkeypatch.setattr(segment, "_run", lambda job, out, *told: found.append((job, out)))
     monkeypatch.setattr("fewpoint.io.jobs.settle_job", lambda job: job)
     command = shlex.split(write_command(JOBS[name], Path("out dir/run")))
     assert command[0] == "fewpoint" and run_command(command[1:]) == 0

@@ -7,7 +7,7 @@ import threading
 from fewpoint.web import aside
 from fewpoint.web.aside import Aside
 from fewpoint.web.guard import HEADERS
-from web.visits import open_frames, watch
+from web.visits import open_frames, run_apart, watch
 
 JSON = {"content-type": "application/json"}
 
@@ -62,7 +62,7 @@ def test_somebody_else_is_answered_while_a_large_message_is_read(monkeypatch):
         await asyncio.sleep(0.05)
         return await visit(b"x", together), await large
 
-    assert asyncio.run(visit_both()) == (b"small", b"waited")
+    assert run_apart(visit_both()) == (b"small", b"waited")
 
 
 def test_an_error_that_nobody_foresaw_has_all_headers_also_aside(client, monkeypatch, capsys):

@@ -1,6 +1,5 @@
 """What one visitor does leaves the server to the others: exports, open projects, uploads, and errors of its own."""
 
-import asyncio
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ from fewpoint.web.faults import BusyError
 from fewpoint.web.guard import HEADERS
 from fewpoint.web.places import Root
 from fewpoint.web.uploads import check_quota
-from web.visits import open_frames, watch
+from web.visits import open_frames, run_apart, watch
 
 
 def test_only_so_many_exports_are_at_work_at_once(monkeypatch, tmp_path):
@@ -88,11 +87,11 @@ def test_messages_for_a_page_that_does_not_read_are_bounded_in_number_and_size()
             waiting.add(text)
         return [await waiting.get() for _ in range(waiting._queue.qsize())]
 
-    assert asyncio.run(listen(["a", "b"])) == ["a", "b"]
-    assert asyncio.run(listen(["x" * (MOST_BYTES + 1)])) == ["x" * (MOST_BYTES + 1)]  # one must come through
-    assert asyncio.run(listen(["x" * MOST_BYTES, "y"])) == [None]
-    assert asyncio.run(listen(["x"] * (MOST_WAITING + 1))) == [None]
-    assert asyncio.run(listen(["x"] * (MOST_WAITING + 1) + ["y"])) == [None, "y"]
+    assert run_apart(listen(["a", "b"])) == ["a", "b"]
+    assert run_apart(listen(["x" * (MOST_BYTES + 1)])) == ["x" * (MOST_BYTES + 1)]  # one must come through
+    assert run_apart(listen(["x" * MOST_BYTES, "y"])) == [None]
+    assert run_apart(listen(["x"] * (MOST_WAITING + 1))) == [None]
+    assert run_apart(listen(["x"] * (MOST_WAITING + 1) + ["y"])) == [None, "y"]
 
 
 def test_an_input_that_takes_long_to_open_keeps_nobody_from_opening_another(client, monkeypatch):

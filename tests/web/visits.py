@@ -1,12 +1,15 @@
 """What tests do with a server, as a page does it."""
 
+import asyncio
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import uvicorn
 
@@ -19,6 +22,7 @@ from fewpoint.web.serving import configure
 from synthetic import save_phantom, save_settings
 from tiny_runs import TINY
 
+Result = TypeVar("Result")
 ADDRESS = "http://127.0.0.1:8760"
 QUICK_WORKER = (sys.executable, str(Path(__file__).with_name("quick_worker.py")))
 
@@ -33,6 +37,12 @@ def make_root(folder: Path) -> Path:
 def make_options(root: Path, changes: Changes = (), **others) -> Options:
     job = Job(device="cpu", changes=(*read_changes(root / "tiny.toml"), *changes))
     return Options(Root.of(root), job=job, store=root.parent / "kept", **others)
+
+
+def run_apart(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """What a coroutine returns, run in a thread: in that of a test the browser's loop may be running already."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, coroutine).result()
 
 
 def open_frames(client) -> dict:

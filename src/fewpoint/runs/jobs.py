@@ -1,5 +1,6 @@
 """A job from its plain values to a run: the one way for the command line, a batch, the page and Python."""
 
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -130,7 +131,7 @@ def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
         task.method,
         task.seed,
     )
-    logger.debug("settings: %s", task.settings_table())
+    logger.debug("settings: %s", json.dumps(task.settings_table()))
     return task
 
 

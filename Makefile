@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 TOOLS := build/tools/bin
 # All that users can install; TORCH=torch==2.13.0 says which torch, where there is none for the newest.
-EXTRAS := annotate,competitors,dicom,ray,sam,tracking,video,witness,zarr
+EXTRAS := annotate,competitors,dicom,napari,ray,sam,tracking,video,witness,zarr
 TORCH ?= torch
 # With which torch, and from where, `make lowest` tests.
 LOWEST_TORCH ?= torch==2.6.0

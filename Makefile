@@ -27,7 +27,7 @@ fast: .venv/installed-test
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest -n 4 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 # 10,000 damaged files of every kind, about ten minutes on two cores; a short part is among the tests.
 fuzz: .venv/installed-test

@@ -103,7 +103,8 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
     assert read_masks(person)[2].sum() > first[2].sum()
     page.locator("#stage").focus()
     page.keyboard.press("Control+z")
-    person.expect("state.project.objects[0].brushed.length === 0")
+    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.length === 0")
+    page.wait_for_timeout(500)
 
     # A run that is stopped is kept, and does not take the place of one that has finished.
     page.keyboard.press("r")

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.superpixels.correction import (
     ANYWHERE,
+    EVERYWHERE,
     MARGIN,
     MOST_STRENGTH,
     RIDGE,
     TOLERANCE,
+    Reach,
     RegionTraits,
     describe_regions,
     find_change,
@@ -19,6 +21,7 @@ from fewpoint.superpixels.correction import (
 
 NONE = np.array([], int)
 RADIUS = 10.0
+REACH = Reach(RADIUS)
 SLACK = RIDGE * MOST_STRENGTH + TOLERANCE  # by which the solver may fall short
 
 
@@ -31,37 +34,47 @@ def make_traits(places: list[float], looks: list[float], frames: list[int] | Non
 
 def test_nothing_changes_where_no_label_is_contradicted():
     traits = make_traits([0, 5, 9], [0, 0, 0])
-    assert find_change(traits, np.array([0.2, 0.0, -0.3]), np.array([0, 1]), np.array([2]), RADIUS).tolist() == [0] * 3
-    assert find_change(traits, np.array([-1.0, 1.0, 0.0]), NONE, NONE, RADIUS).tolist() == [0] * 3
+    assert find_change(traits, np.array([0.2, 0.0, -0.3]), np.array([0, 1]), np.array([2]), REACH).tolist() == [0] * 3
+    assert find_change(traits, np.array([-1.0, 1.0, 0.0]), NONE, NONE, REACH).tolist() == [0] * 3
 
 
 def test_a_change_by_hand():
     # A quarter of a radius away is half a length of the kernel: exp(-1 / 8). What is far off keeps the part of the
     # kernel that ignores places; nothing is left where looks differ by four standard deviations.
     traits = make_traits([0, 2.5, 1000, 2.5], [0, 0, 0, 4])
-    change = find_change(traits, np.full(4, -2.0), np.array([0]), NONE, RADIUS)
+    change = find_change(traits, np.full(4, -2.0), np.array([0]), NONE, REACH)
     strength = (2 + MARGIN) / (1 + ANYWHERE + RIDGE)
     expected = strength * np.array([1 + ANYWHERE, np.exp(-1 / 8) + ANYWHERE, ANYWHERE, 0])
     np.testing.assert_allclose(change, expected, atol=1e-5)
 
 
+def test_the_more_the_size_is_doubted_the_more_a_word_says_of_all():
+    traits = make_traits([0, 1000], [0, 4])  # the second is far off and looks otherwise
+    sure, doubted = (
+        find_change(traits, np.full(2, 2.0), NONE, np.array([0]), Reach(RADIUS, doubt)) for doubt in (0.0, 1.0)
+    )
+    strength = (2 + MARGIN) / (1 + ANYWHERE + EVERYWHERE + RIDGE)
+    assert sure[1] == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(doubted, -strength * np.array([1 + ANYWHERE + EVERYWHERE, EVERYWHERE]), atol=1e-5)
+
+
 def test_object_and_background_are_alike_but_for_the_sign():
     traits = make_traits([0, 3, 20], [0, 0.3, 0])
     scores = np.array([2.0, 1.0, 0.5])
-    down = find_change(traits, scores, NONE, np.array([0]), RADIUS)
-    np.testing.assert_allclose(find_change(traits, -scores, np.array([0]), NONE, RADIUS), -down)
+    down = find_change(traits, scores, NONE, np.array([0]), REACH)
+    np.testing.assert_allclose(find_change(traits, -scores, np.array([0]), NONE, REACH), -down)
 
 
 def test_a_change_fades_with_time():
     traits = make_traits([0, 0, 0], [0, 0, 0], [0, 8, 80])
-    now, soon, later = find_change(traits, np.full(3, -1.0), np.array([0]), NONE, RADIUS)
+    now, soon, later = find_change(traits, np.full(3, -1.0), np.array([0]), NONE, REACH)
     assert now > soon > later > 0
 
 
 def test_a_label_that_agrees_holds_its_side():
     traits, scores = make_traits([0, 5, 10], [0, 0, 0]), np.array([-3.0, -0.5, -0.5])
-    free = scores + find_change(traits, scores, np.array([0]), NONE, RADIUS)
-    held = scores + find_change(traits, scores, np.array([0]), np.array([1]), RADIUS)
+    free = scores + find_change(traits, scores, np.array([0]), NONE, REACH)
+    held = scores + find_change(traits, scores, np.array([0]), np.array([1]), REACH)
     assert free[0] > 0 and free[1] > 0
     assert held[0] > 0 > held[1]
     assert held[2] < free[2]
@@ -76,7 +89,7 @@ def test_every_label_is_obeyed(seed, n_positive, n_negative):
     traits = RegionTraits(places, np.zeros(36, int), rng.standard_normal((36, 4)))
     scores, chosen = rng.uniform(-9, 9, 36), rng.permutation(36)
     positive, negative = chosen[:n_positive], chosen[n_positive : n_positive + n_negative]
-    changed = scores + find_change(traits, scores, positive, negative, RADIUS)
+    changed = scores + find_change(traits, scores, positive, negative, REACH)
     for sides, labelled in ((1, positive), (-1, negative)):
         before, after = sides * scores[labelled], sides * changed[labelled]
         assert (after[before < 0] >= MARGIN - SLACK).all()
@@ -87,9 +100,9 @@ def test_of_many_regions_each_is_compared_with_the_labels(monkeypatch):
     monkeypatch.setattr("fewpoint.superpixels.correction.AT_ONCE", 7)
     rng = np.random.default_rng(0)
     traits = RegionTraits(rng.uniform(0, 50, (30, 2)), rng.integers(0, 4, 30), rng.standard_normal((30, 3)))
-    in_pieces = find_change(traits, np.full(30, -1.0), np.array([3, 20]), NONE, RADIUS)
+    in_pieces = find_change(traits, np.full(30, -1.0), np.array([3, 20]), NONE, REACH)
     monkeypatch.undo()
-    np.testing.assert_allclose(in_pieces, find_change(traits, np.full(30, -1.0), np.array([3, 20]), NONE, RADIUS))
+    np.testing.assert_allclose(in_pieces, find_change(traits, np.full(30, -1.0), np.array([3, 20]), NONE, REACH))
 
 
 @pytest.mark.parametrize("channels", [1, 3])

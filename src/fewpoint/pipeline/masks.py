@@ -17,7 +17,7 @@ from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.pipeline.cleaning import clean_labels, drop_untied
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change
+from fewpoint.superpixels.correction import Reach, RegionTraits, describe_regions, find_change
 from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
 from fewpoint.superpixels.pixels import take_to_pixels
 from fewpoint.superpixels.regions import (
@@ -174,7 +174,8 @@ def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarr
         return np.zeros(len(scores))
     marked = near.areas[scores >= 0].sum() / max(1, len(np.unique(near.frames[scores >= 0])))
     radius = math.sqrt(max(marked, 4 * near.areas.mean()) / math.pi)
-    return find_change(near.traits, scores, positive, negative, radius)
+    doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
+    return find_change(near.traits, scores, positive, negative, Reach(radius, doubt))
 
 
 def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ FRAMES = 8.0  # of the kernel in time
 LOOK = 0.7  # of the kernel in look, in standard deviations per feature
 ANYWHERE = 0.1  # weight of the kernel that ignores place and time
 ANYWHERE_LOOK = 0.3  # its length in look: only what looks just the same
+EVERYWHERE = 0.1  # weight of a change of all scores alike, for a squared doubt of 1 about the object's size
 BLUR = 3 / 160  # of a frame's longer side, for how the surroundings look
 MOST_STRENGTH = 50.0
 SWEEPS = 300
@@ -30,6 +31,16 @@ TOLERANCE = 1e-3
 AT_ONCE = 20_000
 RIDGE = 1e-3
 SHRINKAGE = 0.1
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a word goes. radius: of the object in pixels. doubt: about its size, see AreaBound: a word on its edge
+    then also says that all of it may be larger or smaller.
+    """
+
+    radius: float
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +54,14 @@ class RegionTraits:
     frames: np.ndarray
     looks: np.ndarray
 
-    def compare(self, some: np.ndarray, others: np.ndarray, radius: float) -> np.ndarray:
-        """(A, B) kernel between regions, given by their indices; radius: of the object in pixels."""
-        apart = _squares(self.places[some], self.places[others]) / (LENGTH * radius) ** 2
+    def compare(self, some: np.ndarray, others: np.ndarray, reach: Reach) -> np.ndarray:
+        """(A, B) kernel between regions, given by their indices."""
+        apart = _squares(self.places[some], self.places[others]) / (LENGTH * reach.radius) ** 2
         apart += ((self.frames[some][:, np.newaxis] - self.frames[others]) / FRAMES) ** 2
         unlike = _squares(self.looks[some], self.looks[others]) / self.looks.shape[1]
         nearby = np.exp(-0.5 * (apart + unlike / LOOK**2))
-        return nearby + ANYWHERE * np.exp(-0.5 * unlike / ANYWHERE_LOOK**2)
+        alike = ANYWHERE * np.exp(-0.5 * unlike / ANYWHERE_LOOK**2)
+        return nearby + alike + EVERYWHERE * reach.doubt**2
 
 
 def describe_regions(sequence: ImageSequence, superpixels: SuperpixelMap) -> RegionTraits:
@@ -67,7 +79,7 @@ def describe_regions(sequence: ImageSequence, superpixels: SuperpixelMap) -> Reg
 
 
 def find_change(
-    traits: RegionTraits, scores: np.ndarray, positive: np.ndarray, negative: np.ndarray, radius: float
+    traits: RegionTraits, scores: np.ndarray, positive: np.ndarray, negative: np.ndarray, reach: Reach
 ) -> np.ndarray:
     """(total,) the smallest change of the scores that puts the positive regions above zero and the negative ones below.
 
@@ -78,12 +90,11 @@ def find_change(
     own = sides * scores[labelled]
     if not (own < 0).any():
         return np.zeros(len(scores))
-    kernel = traits.compare(labelled, labelled, radius) + RIDGE * np.eye(len(labelled))
+    kernel = traits.compare(labelled, labelled, reach) + RIDGE * np.eye(len(labelled))
     strengths = sides * _solve(kernel * np.outer(sides, sides), own, np.where(own < 0, MARGIN, np.minimum(own, MARGIN)))
     active = np.flatnonzero(strengths)
     pieces = [
-        traits.compare(np.arange(start, min(start + AT_ONCE, len(scores))), labelled[active], radius)
-        @ strengths[active]
+        traits.compare(np.arange(start, min(start + AT_ONCE, len(scores))), labelled[active], reach) @ strengths[active]
         for start in range(0, len(scores), AT_ONCE)
     ]
     return np.concatenate(pieces)

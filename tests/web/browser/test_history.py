@@ -105,7 +105,11 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
 
     # A run that is asked for while an undo is being saved begins after it, once however often the key is pressed.
     held = []
-    page.route("**/actions", lambda route: held.append(route))
+
+    def hold_back(route) -> None:
+        held.append(route)
+
+    page.route("**/actions", hold_back)
     page.keyboard.press("Control+z")
     page.keyboard.press("r")
     page.keyboard.press("r")

@@ -172,14 +172,17 @@ def _run(job: Job, out: Path, as_json: bool, pacs: "Pacs | None") -> None:
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
     from fewpoint.io.pacs.storing import store_seg
-    from fewpoint.io.runs import read_finished
+    from fewpoint.io.runs import MANIFEST_FILE, read_finished
+    from fewpoint.io.schema import expecting_ours
     from fewpoint.runs.jobs import run_job
 
     with show_progress(quiet=as_json) as listener:
         result = run_job(job, out, listener)
     masks = [out / FILES[name] for name in Outputs(**vars(job.outputs)).resolve(result.source)]
     stored = None if pacs is None else store_seg(out / FILES[FormatName.DICOM_SEG], pacs)
-    _tell(out, read_finished(out), masks, as_json, stored)
+    manifest = read_finished(out)
+    with expecting_ours(out / MANIFEST_FILE):
+        _tell(out, manifest, masks, as_json, stored)
 
 
 def _refuse_combinations(how: MethodOptions, files: FileOptions) -> None:

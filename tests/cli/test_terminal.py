@@ -10,6 +10,7 @@ import pytest
 
 from commands import COMMAND
 from fewpoint.cli.main import run
+from fewpoint.cli.voice import say, tell
 
 WAITING = """
 import time
@@ -71,6 +72,13 @@ def test_a_name_that_is_no_text_is_refused(capsys):
 def test_a_name_cannot_steer_the_terminal(capsys):
     told = refuse(["evaluate", "\x1b[2J\x07.npy", "b.npy"], capsys)
     assert "\x1b" not in told and "\x07" not in told and "\\x1b[2J" in told
+
+
+def test_a_name_from_a_file_cannot_either(capsys):
+    say("masks of \x1b[31mred\x07")
+    tell("warning: \x9b2J\tof ü")
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("masks of \\x1b[31mred\\x07\n", "warning: \\x9b2J\tof ü\n")
 
 
 @pytest.mark.parametrize("number", ["1_0", "١٢", "１"])

@@ -1,6 +1,5 @@
 """`fewpoint segment`: from frames and points to a run folder."""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +19,7 @@ from fewpoint.cli.options import (
 )
 from fewpoint.cli.outputs import FormatName, print_json
 from fewpoint.cli.storing import Store, describe_stored, reach_pacs, with_seg
-from fewpoint.cli.voice import say
+from fewpoint.cli.voice import say, tell
 from fewpoint.core.job import Job, OutputChoice
 from fewpoint.io.apart.forker import warm_up
 
@@ -224,7 +223,7 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool, stored
     for line in _describe_objects(summary):
         say(line)
     for warning in summary["warnings"]:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     if manifest["time_limit"]:
         say(f"time limit: {manifest['time_limit']}")
     for line in (*_describe_costs(manifest), *_suggest_frames(summary)):

@@ -83,6 +83,7 @@ function hear(event) {
   else if (event.kind === "run") acceptRun(event.run);
   else if (event.kind === "live") acceptLive(event.live);
   else if (event.kind === "preview") acceptPreview(event.run);
+  else if (event.kind === "hello" && event.version > (confirmed?.version ?? event.version)) refresh();
 }
 
 /** @param {number} id */

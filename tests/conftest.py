@@ -54,6 +54,7 @@ LONGEST = (
     "runs/test_refine.py",
     "end_to_end",
     "golden",
+    "test_how_to.py",
     "pipeline",
     "cli",
     "batch",
@@ -69,7 +70,7 @@ def is_among(path: Path, places: tuple[str, ...]) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let processes take files in the order below; in xdist's own, files of few tests come last, as the long ones are."""
+    """Let processes take files in the order below; in xdist's own, files of few tests come last, often long ones."""
     config.option.loadscopereorder = False
 
 

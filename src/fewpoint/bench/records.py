@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def read_record(path: Path) -> Record:
     """Read what write_record wrote."""
     stored = load_arrays(path)
     shape = tuple(stored["shape"].tolist())
-    course = {name: stored[f"course_{name}"] for name in Course.__dataclass_fields__}
+    course: dict[str, Any] = {name: stored[f"course_{name}"] for name in Course.__dataclass_fields__}
     course["selected"] = int(course["selected"])
     shown = None
     if "shown_frame" in stored:

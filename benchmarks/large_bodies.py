@@ -1,7 +1,7 @@
 """How long others wait while a large mask is sent: python benchmarks/large_bodies.py
 
-Serves a folder with one large frame, sends a mask of very many stretches, and asks for something small over and over
-meanwhile. Prints the longest answer to that, alone and during the large one, in milliseconds.
+Serves a folder with one large frame, sends a mask of very many stretches, fetches it again, and asks for something
+small over and over meanwhile. Prints the longest answer to that, alone and during either, in milliseconds.
 """
 
 import json
@@ -31,20 +31,13 @@ def ask(server: Client) -> float:
     return 1000 * (time.perf_counter() - began)
 
 
-def measure(address: str, project: str) -> tuple[list[float], list[float], float, int]:
-    """Milliseconds of small answers alone and during the large one; seconds and bytes of the latter."""
-    server = Client(address)
-    alone = [ask(server) for _ in range(50)]
-    runs = [[2 * number, 1] for number in range(STRETCHES)]
-    action = {"action": {"kind": "brush", "object": "object", "frame": 0, "runs": runs}}
-    body = json.dumps(action, separators=(",", ":")).encode()
-    place = f"{address}api/projects/{project}/actions"
-    request = Request(place, body, {"Content-Type": "application/json"})
+def measure(server: Client, large: Request) -> tuple[list[float], float]:
+    """Milliseconds of small answers during a large one, and the seconds that it takes."""
     taken = []
 
     def send() -> None:
         began = time.perf_counter()
-        urlopen(request).read()
+        urlopen(large).read()
         taken.append(time.perf_counter() - began)
 
     sending = threading.Thread(target=send)
@@ -53,21 +46,30 @@ def measure(address: str, project: str) -> tuple[list[float], list[float], float
     while sending.is_alive():
         during.append(ask(server))
         time.sleep(PAUSE_S)
-    return alone, during, taken[0], len(body)
+    return during, taken[0]
+
+
+def make_brush(place: str) -> Request:
+    runs = [[2 * number, 1] for number in range(STRETCHES)]
+    action = {"action": {"kind": "brush", "object": "object", "frame": 0, "runs": runs}}
+    body = json.dumps(action, separators=(",", ":")).encode()
+    return Request(f"{place}/actions", body, {"Content-Type": "application/json"})
 
 
 def main() -> None:
-    print(f"{platform.machine()}, {os.cpu_count()} cores, {date.today()}")
+    print(f"{platform.machine()}, {os.cpu_count()} cores, {date.today()}, load {os.getloadavg()[0]:.1f}")
+    print("| | seconds | small answer, median | longest |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "large.npy", np.zeros((2, SIDE, SIDE), np.uint8))
         with serve(Path(folder), "--no-live") as (address, _):
-            project = Client(address).open_input("large.npy").id
-            alone, during, seconds, size = measure(address, project)
-    print(f"{size / 2**20:.1f} MiB were taken in {seconds:.1f} s")
-    print("| small answer | median | longest |\n|---|---|---|")
-    for name, times in (("alone", alone), ("meanwhile", during)):
-        print(f"| {name} | {median(times):.0f} ms | {max(times):.0f} ms |")
-    print(f"longest meanwhile / longest alone: {max(during) / max(alone):.1f}")
+            server = Client(address)
+            place = f"{address}api/projects/{server.open_input('large.npy').id}"
+            alone = [ask(server) for _ in range(50)]
+            print(f"| alone | | {median(alone):.0f} ms | {max(alone):.0f} ms |")
+            brush = make_brush(place)
+            for name, large in (("sent", brush), ("fetched", Request(f"{place}/masks/0?object=object"))):
+                during, seconds = measure(server, large)
+                print(f"| {name} | {seconds:.1f} | {median(during):.0f} ms | {max(during):.0f} ms |")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,25 @@ SLOW = (
     "test_site.py",
     "test_types.py",
 )
+# Those of them that take longest, the longest first; what is begun last should be short, or one process works alone.
+LONGEST = (
+    "bench/test_run.py",
+    "runs/test_refine_objects.py",
+    "cli/test_batch.py",
+    "bench/test_effort.py",
+    "cli/test_commands.py",
+    "test_types.py",
+    "batch/test_cluster.py",
+    "runs/test_refine.py",
+    "end_to_end",
+    "golden",
+    "test_how_to.py",
+    "pipeline",
+    "cli",
+    "batch",
+    "bench",
+    "runs",
+)
 # Skipped unnoticed, these would leave the page, the plugin for napari and the types unchecked.
 NEVER_SKIPPED_IN_CI = ("web/browser", "napari/test_board.py", "napari/test_widget.py", "test_types.py")
 
@@ -50,10 +69,26 @@ def is_among(path: Path, places: tuple[str, ...]) -> bool:
     return any(path.is_relative_to(HERE / place) for place in places)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let processes take files in the order below; in xdist's own, files of few tests come last, often long ones."""
+    config.option.loadscopereorder = False
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_among(item.path, SLOW):
             item.add_marker(pytest.mark.slow)
+    ranks = {path: rank(path) for path in {item.path for item in items}}
+    items.sort(key=lambda item: ranks[item.path])
+
+
+def rank(path: Path) -> int:
+    """When the tests of a file are begun: the longest, others that are slow, those in a browser, and the fast ones."""
+    if not is_among(path, SLOW):
+        return len(LONGEST) + 2
+    if is_among(path, ("web/browser",)):
+        return len(LONGEST) + 1
+    return next((number for number, place in enumerate(LONGEST) if is_among(path, (place,))), len(LONGEST))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -16,7 +16,7 @@ PACKAGE = "fewpoint"
 LEFT_OUT = ("test", "docs")
 
 # Looked for in this order in what a distribution says. The lesser GPL and the MPL let a library be used as it is.
-REFUSED = re.compile(r"\bA?GPL|(?<!lesser )general public licen[sc]e|affero|non-?commercial|proprietary", re.IGNORECASE)
+REFUSED = re.compile(r"\bA?GPL|(?<!lesser )general public licen[sc]e|affero|non-?commercial", re.IGNORECASE)
 ALLOWED = re.compile(
     r"\b(apache|mit|0?bsd|isc|psf|python software foundation|hpnd|historical permission|mpl|mozilla|unlicense|zlib|cc0|"
     r"lgpl|lesser general)",
@@ -24,6 +24,9 @@ ALLOWED = re.compile(
 )
 # Distributions that say nothing of themselves which can be understood, each looked up by hand; none at present.
 LOOKED_UP: dict[str, str] = {}
+# CUDA's own libraries, which torch's wheels for Linux bring: no free software, but free of charge for any use with it.
+OF_CUDA = re.compile(r"nvidia-.+|cuda-toolkit")
+CUDA_TERMS = "NVIDIA's terms for CUDA"
 
 
 def list_brought(name: str, extras: frozenset[str]) -> Iterator[Distribution]:
@@ -57,6 +60,8 @@ def read_licence(found: Distribution) -> str:
     told = found.metadata
     if known := LOOKED_UP.get(canonicalize_name(told["Name"])):
         return known
+    if OF_CUDA.fullmatch(canonicalize_name(told["Name"])):
+        return CUDA_TERMS
     kinds = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or () if line.startswith("License ::")]
     name = (told.get("License") or "").partition("\n")[0]  # some put the whole text there
     return " ".join((told.get("License-Expression") or " and ".join(kinds) or name).split())
@@ -70,6 +75,8 @@ def judge(licence: str) -> str:
     >>> judge("GPL-3.0-only"), judge("")
     ('is under the GPL or a licence like it', 'is under no licence that is known')
     """
+    if licence == CUDA_TERMS:
+        return ""
     if REFUSED.search(licence):
         return "is under the GPL or a licence like it"
     return "" if ALLOWED.search(licence) else "is under no licence that is known"

@@ -1,5 +1,7 @@
 """Everything that users install with fewpoint is under a licence that goes together with its own."""
 
+from importlib.metadata import PathDistribution
+
 import pytest
 
 from licences import PACKAGE, judge, list_brought, list_extras, read_licence
@@ -26,6 +28,12 @@ def test_the_gpl_is_refused(licence):
 @pytest.mark.parametrize("licence", ["LGPL-3.0-or-later", "MPL-2.0", "3-Clause BSD License", "PSF-2.0", "MIT-CMU"])
 def test_licences_that_ask_little_are_taken(licence):
     assert judge(licence) == ""
+
+
+@pytest.mark.parametrize(("name", "taken"), [("nvidia-cublas", True), ("cuda-toolkit", True), ("nvidia", False)])
+def test_of_what_is_no_free_software_the_libraries_of_cuda_alone_are_taken(name, taken, tmp_path):
+    (tmp_path / "METADATA").write_text(f"Name: {name}\nVersion: 1\nLicense-Expression: LicenseRef-NVIDIA-Proprietary\n")
+    assert (judge(read_licence(PathDistribution(tmp_path))) == "") == taken
 
 
 @pytest.mark.parametrize("licence", ["", "Other/Proprietary License", "UNKNOWN"])

@@ -31,6 +31,11 @@ def study(tmp_path) -> Study:
     return Study.make(tmp_path, 2)
 
 
+@pytest.fixture
+def without_reports(monkeypatch):
+    monkeypatch.setattr(batch_run, "WORK", pretend.WITHOUT_REPORT)
+
+
 def arguments(study: Study, *extra: object) -> list[object]:
     return ["batch", study.manifest, "--out", study.out.path, *OPTIONS, "--config", study.folder / "tiny.toml", *extra]
 
@@ -64,7 +69,8 @@ def test_a_batch_leaves_what_segment_would_and_says_where_to_look(study, call):
         jsonschema.validate(json.loads(call(*command).out), schema)
 
 
-def test_a_setting_by_its_old_name_is_one_line_and_breaks_no_run(study, call):
+def test_a_setting_by_its_old_name_is_one_line_and_breaks_no_run(study, call, without_reports):
+    study.write("case1,p1/frames,p1/points.csv,0.3")
     outcome = call(*arguments(study, "--set", "refinement.taper=0.5"))
     assert outcome.code == 0, outcome.err
     line = "fewpoint: warning: the setting refinement.taper is now called rounds.taper; use that name"
@@ -140,7 +146,7 @@ def test_the_page_lists_every_column_and_only_options_that_there_are(call):
         assert option in known, option
 
 
-def test_rows_start_from_the_networks_of_the_first_or_of_another_run(study, call):
+def test_rows_start_from_the_networks_of_the_first_or_of_another_run(study, call, without_reports):
     outcome = call(*arguments(study, "--warm-start", "previous"))
     assert outcome.code == 0, outcome.err
     assert "the others start from the networks of case0" in outcome.err

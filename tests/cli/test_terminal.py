@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from commands import COMMAND
 from fewpoint.cli.main import run
+from fewpoint.cli.voice import say, tell
 
 WAITING = """
 import time
@@ -72,14 +74,42 @@ def test_a_name_cannot_steer_the_terminal(capsys):
     assert "\x1b" not in told and "\x07" not in told and "\\x1b[2J" in told
 
 
+def test_a_name_from_a_file_cannot_either(capsys):
+    say("masks of \x1b[31mred\x07")
+    tell("warning: \x9b2J\tof ü")
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("masks of \\x1b[31mred\\x07\n", "warning: \\x9b2J\tof ü\n")
+
+
 @pytest.mark.parametrize("number", ["1_0", "١٢", "１"])
 def test_numbers_have_the_digits_0_to_9(number, capsys):
     assert "not a valid number" in refuse(["segment", "a", "--out", "b", "--points", "c", "--seed", number], capsys)
 
 
-def test_too_little_memory_is_one_line(monkeypatch, capsys):
+@pytest.mark.parametrize("number", ["1_0", "١", "１"])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--window", "{},400"),
+        ("--channels", "0,{}"),
+        ("--largest-box", "0,0,0,{},5"),
+        ("--max-fraction", "{}%"),
+        ("--box", "{},0,0,5,5"),
+        ("--set", "training.batch={}"),
+        ("--set", "warmup.rate={}"),
+    ],
+)
+def test_so_have_those_in_lists_and_settings(option, value, number, tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.zeros((2, 8, 8), np.uint8))
+    (tmp_path / "points.csv").write_text("frame,y,x\n0,1,1\n")
+    call = ["segment", str(tmp_path / "a.npy"), "--out", str(tmp_path / "b"), "--points", str(tmp_path / "points.csv")]
+    assert "must be" in refuse([*call, option, value.format(number)], capsys)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("could not create a primitive")])
+def test_too_little_memory_is_one_line(error, monkeypatch, capsys):
     def exhaust(*given):
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr("fewpoint.cli.main._invoke", exhaust)
     assert run(["info"]) == 1

@@ -104,6 +104,15 @@ def _nothing(engine):
     return engine._ray.remote(num_returns="streaming", max_retries=0)(perform)
 
 
+def test_workers_of_ray_import_nothing_from_the_folder_that_they_are_called_in(address, tmp_path, monkeypatch):
+    ran = tmp_path / "ran"
+    for name in ("fewpoint", "pyarrow", "random"):  # all of which a worker imports
+        (tmp_path / f"{name}.py").write_text(f"open({str(ran)!r}, 'w')\nraise ImportError")
+    monkeypatch.chdir(tmp_path)
+    assert run(address, "pass")["job 0"].error == ""
+    assert not ran.exists() and Path.cwd() == tmp_path
+
+
 def test_a_job_that_asks_for_no_gpu_sees_none(address, tmp_path):
     path = tmp_path / "seen"
     code = f"import os; open({str(path)!r}, 'w').write(repr(os.environ.get('CUDA_VISIBLE_DEVICES')))"

@@ -117,11 +117,11 @@ def test_the_same_run_goes_on_with_its_artefacts_and_its_state(tmp_path):
     with RunFolder.open(tmp_path, IDENTITY) as run:
         assert run.artefact("a.txt").read_text() == "done"
         assert not run.finished
-        run.write_manifest("finished", {"seconds": 2.5})
+        run.write_manifest("finished", {"seconds": {"learning": 2.5}})
         assert run.finished
     with RunFolder.open(tmp_path, IDENTITY) as run:
         assert run.finished
-        assert (run.manifest["device"], run.manifest["seconds"]) == ("cpu", 2.5)
+        assert (run.manifest["device"], run.manifest["seconds"]) == ("cpu", {"learning": 2.5})
         assert run.manifest == read_json(tmp_path / "manifest.json")
 
 

@@ -11,8 +11,9 @@ from fewpoint.errors import InputError
 from fewpoint.io.runs import RunFolder, RunIdentity, find_run, load_result, read_finished, read_told
 from fewpoint.io.schema import NUMBER, OneOf, check_table, expecting_ours
 from fewpoint.io.sources import read_source
-from fewpoint.pipeline.artefacts import keep_superpixels
+from fewpoint.pipeline.artefacts import keep_superpixels, load_or_none
 from fewpoint.pipeline.costs import StageLog
+from fewpoint.pipeline.members import load_trained
 
 IDENTITY = RunIdentity("0.1.0", "fewpoint", "5e9", "901", "0.1", "5e7", 3)
 PATH = Path("file.json")
@@ -55,7 +56,10 @@ CHANGES = [
     {"result": []},
     {"result": {"objects": [{}]}},
     {"result": {"objects": [{"bound": "x", "bound_origin": "given"}]}},
+    {"result": {"objects": [{"bound": 0.1, "bound_origin": "given", "look_first": ["x"]}]}},
     {"groups": 7},
+    {"seconds": {"learning": []}},
+    {"memory_mb": "much"},
     {"version": 2},
     {"version": "new"},
 ]
@@ -106,6 +110,8 @@ def test_artefacts_that_cannot_be_read_are_made_anew(tmp_path):
             run.artefact("superpixels.npz").write_bytes(damage)
             found, reused = keep_superpixels(run, lambda: SuperpixelMap(labels))
             assert not reused and np.array_equal(found.labels, labels)
+            run.artefact("network-1-0.npz").write_bytes(damage)
+            assert load_or_none(run.artefact("network-1-0.npz"), load_trained) is None
         assert keep_superpixels(run, lambda: pytest.fail("made twice"))[1]
         for text in ("{", "{}", '{"seconds": 3, "memory": {}}'):
             run.artefact("costs.json").write_text(text)

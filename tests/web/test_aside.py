@@ -4,6 +4,8 @@ import asyncio
 import json
 import threading
 
+import pytest
+
 from fewpoint.web import aside
 from fewpoint.web.aside import Aside
 from fewpoint.web.guard import HEADERS
@@ -25,7 +27,7 @@ def test_a_large_message_is_answered_and_told_as_a_small_one(client, monkeypatch
         assert {watching.receive_json()["kind"], watching.receive_json()["kind"]} == {"hello", "project"}
     assert len(threads) == 2  # the opening, too
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
-    for body, status in ((b"{" + b" " * 100, 422), (b'{"action": 1}', 422), (b"[" * 100_000, 400)):
+    for body, status in ((b"{" + b" " * 100, 422), (b'{"action": 1}', 422), (b"[" * 100_000, 422)):
         refused = client.post(f"/api/projects/{project}/actions", content=body, headers=JSON)
         assert refused.status_code == status and "detail" in refused.json()
 
@@ -58,9 +60,9 @@ def test_somebody_else_is_answered_while_a_large_message_is_read(monkeypatch):
 
     async def visit_both():
         together = Aside(app)
-        large = asyncio.create_task(visit(b"x" * 20, together))
+        large = asyncio.create_task(visit(b"[1,2,3,4,5,6]", together))
         await asyncio.sleep(0.05)
-        return await visit(b"x", together), await large
+        return await visit(b"1", together), await large
 
     assert run_apart(visit_both()) == (b"small", b"waited")
 
@@ -71,3 +73,20 @@ def test_an_error_that_nobody_foresaw_has_all_headers_also_aside(client, monkeyp
     answer = client.post("/api/work/exports", content=json.dumps({"format": "png"}), headers=JSON)
     assert answer.status_code == 500 and {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_large_message_that_is_no_mask_is_refused_without_being_checked_here(client, monkeypatch):
+    project = open_frames(client)["id"]
+    monkeypatch.setattr("fewpoint.web.sessions.Session.do", lambda *all: pytest.fail("was acted upon"))
+    action = {"kind": "brush", "object": "object", "frame": 1, "runs": [[str(number), 1] for number in range(40_000)]}
+    answer = client.post(f"/api/projects/{project}/actions", json={"action": action})
+    assert answer.status_code == 422 and "only lists of stretches or points may be long" in answer.json()["detail"]
+
+
+def test_a_large_message_is_read_in_a_process_apart(client, monkeypatch):
+    monkeypatch.setattr("fewpoint.io.large_json._pack_lists", lambda *all: pytest.fail("read here"))
+    project = open_frames(client)["id"]
+    stretches = [[0, 1]] * 50_000
+    action = {"kind": "brush", "object": "object", "frame": 1, "runs": stretches}
+    answer = client.post(f"/api/projects/{project}/actions", content=json.dumps({"action": action}), headers=JSON)
+    assert answer.status_code == 422 and "must follow each other" in answer.json()["detail"]

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fewpoint.core import PriorHistory
 from fewpoint.io.atomic import write_arrays
+from fewpoint.io.decoding import load_arrays
 
 RECORD_FILE = "record.npz"
 
@@ -96,16 +98,16 @@ def write_record(record: Record, path: Path) -> None:
 
 def read_record(path: Path) -> Record:
     """Read what write_record wrote."""
-    with np.load(path) as stored:
-        shape = tuple(stored["shape"].tolist())
-        course = {name: stored[f"course_{name}"] for name in Course.__dataclass_fields__}
-        course["selected"] = int(course["selected"])
-        shown = None
-        if "shown_frame" in stored:
-            arrays = (stored[f"shown_{name}"] for name in ("labels", "epochs", "probabilities"))
-            shown = Shown(int(stored["shown_frame"]), *arrays)
-        untracked = _unpack(stored["untracked"], shape) if "untracked" in stored else None
-        return Record(_unpack(stored["masks"], shape), untracked, Course(**course), shown)
+    stored = load_arrays(path)
+    shape = tuple(stored["shape"].tolist())
+    course: dict[str, Any] = {name: stored[f"course_{name}"] for name in Course.__dataclass_fields__}
+    course["selected"] = int(course["selected"])
+    shown = None
+    if "shown_frame" in stored:
+        arrays = (stored[f"shown_{name}"] for name in ("labels", "epochs", "probabilities"))
+        shown = Shown(int(stored["shown_frame"]), *arrays)
+    untracked = _unpack(stored["untracked"], shape) if "untracked" in stored else None
+    return Record(_unpack(stored["masks"], shape), untracked, Course(**course), shown)
 
 
 def _unpack(bits: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -25,7 +25,7 @@ from fewpoint.cli.options import (
     parse_words,
 )
 from fewpoint.cli.outputs import AsJson, print_json
-from fewpoint.cli.voice import is_quiet, say
+from fewpoint.cli.voice import is_quiet, say, tell
 from fewpoint.core import Message
 from fewpoint.core.job import Job
 from fewpoint.core.plain_text import show_plainly
@@ -148,7 +148,7 @@ def batch_status_command(folder: BatchPath, as_json: AsJson = False) -> None:
         print_json("batch-status", asdict(status))
         return
     for line in describe_status(status):
-        print(line)
+        print(show_plainly(line))
 
 
 def describe_status(status: "Status") -> list[str]:
@@ -185,7 +185,7 @@ def show_batch(path: Path, quiet: bool = False) -> "Iterator[BatchListener]":
 
         def show(event: "Standing | Message") -> None:
             for line in describe_event(event):
-                progress.console.print(line, markup=False, highlight=False)
+                progress.console.print(show_plainly(line), markup=False, highlight=False)
             if not isinstance(event, Message):
                 lines = [describe_pace(event), *_describe_items(folder, event.running[:MOST_SHOWN])]
                 progress.update(task, total=event.total, completed=event.done, description="\n".join(lines))
@@ -202,17 +202,17 @@ class PlainLines:
 
     def __call__(self, event: "Standing | Message") -> None:
         for line in describe_event(event):
-            print(line, file=sys.stderr, flush=True)
+            tell(line)
         if not isinstance(event, Message) and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
             at_work = "; ".join(self._describe_items(event.running))
-            print(f"[{event.done}/{event.total}] {describe_pace(event)}: {at_work}", file=sys.stderr, flush=True)
+            tell(f"[{event.done}/{event.total}] {describe_pace(event)}: {at_work}")
 
 
 def _tell_failures(event: "Standing | Message") -> None:
     if not isinstance(event, Message) and event.ended is not None and event.ended.error:
         for line in describe_event(event):
-            print(line, file=sys.stderr, flush=True)
+            tell(line)
 
 
 def describe_event(event: "Standing | Message") -> list[str]:
@@ -306,10 +306,10 @@ def _tell_plan(checked: "Checked", planned: "tuple[PlannedItem, ...]", as_json: 
 def _tell_bad(checked: "Checked", skip: bool) -> None:
     for each in checked.items:
         for doubt in each.doubts:
-            print(f"warning: {each.job.name}: {doubt}", file=sys.stderr)
+            tell(f"warning: {each.job.name}: {doubt}")
     bad, total = checked.bad, len(checked.bad) + len(checked.items)
     for row in bad:
-        print(" ".join(f"{row.place}, {row.name or 'no name'}: {row.reason}".split()), file=sys.stderr)
+        tell(" ".join(f"{row.place}, {row.name or 'no name'}: {row.reason}".split()))
     if bad and not skip:
         raise InputError(
             f"{len(bad)} of {total} rows cannot be run, nothing was started; correct them, or give --skip-bad"

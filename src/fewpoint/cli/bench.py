@@ -11,7 +11,8 @@ import typer
 from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
 from fewpoint.cli.options import Device, DeviceName
 from fewpoint.cli.trust import Trust
-from fewpoint.cli.voice import is_quiet, say
+from fewpoint.cli.voice import is_quiet, say, tell
+from fewpoint.core.plain_text import show_plainly
 from fewpoint.errors import FewpointError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def show_standing() -> "Iterator[Callable[[Standing], None]]":
 
         def show(standing: "Standing") -> None:
             if standing.ended is not None and standing.ended.error:
-                progress.console.print(describe_end(standing.ended), markup=False, highlight=False)
+                progress.console.print(show_plainly(describe_end(standing.ended)), markup=False, highlight=False)
             progress.update(task, total=standing.total, completed=standing.done, description=describe_rest(standing))
 
         yield show
@@ -115,12 +116,12 @@ def _print_line(standing: "Standing") -> None:
     if standing.ended is None:
         return
     line = f"[{standing.done}/{standing.total}] {describe_end(standing.ended)} ({describe_pace(standing)})"
-    print(line, file=sys.stderr, flush=True)
+    tell(line)
 
 
 def _print_failure(standing: "Standing") -> None:
     if standing.ended is not None and standing.ended.error:
-        print(describe_end(standing.ended), file=sys.stderr, flush=True)
+        tell(describe_end(standing.ended))
 
 
 def describe_pace(standing: "Standing") -> str:

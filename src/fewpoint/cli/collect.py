@@ -1,13 +1,12 @@
 """`fewpoint collect`: the masks of a study in one folder, as other programs expect them."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fewpoint.cli.outputs import AsJson, Codes, FormatName, LayoutName, Renames, parse_labels, print_json
-from fewpoint.cli.voice import say
+from fewpoint.cli.voice import say, tell
 
 RunPaths = Annotated[
     list[Path],
@@ -73,4 +72,4 @@ def collect_command(  # noqa: PLR0913 - one argument per option
 
 
 def _tell(line: str) -> None:
-    print(f"warning: {line}", file=sys.stderr, flush=True)
+    tell(f"warning: {line}")

@@ -44,6 +44,8 @@ from fewpoint.errors import FewpointError, InputError
 
 PROGRAM = "fewpoint"
 FAILED, MISUSED = 1, 2  # docs/reference/conventions.md tells them
+# What torch says where memory on a CPU ends: its own allocator, and the library that it computes with.
+MEMORY_WORDS = ("can't allocate memory", "could not create a primitive", "could not create a memory object")
 COMPLETING = "_FEWPOINT_COMPLETE"  # set by the shell that asks how to go on
 
 # The error that typer's parser raises for a wrong call has no public name; its public child has, and the same members.
@@ -123,9 +125,16 @@ def run(arguments: list[str]) -> int:
         return PIPE_CLOSED
     except OSError as error:  # such as a full disk under standard output
         return _complain(f"{error.filename or 'standard input or output'}: {error.strerror or error}", FAILED)
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if not _tells_of_memory(error):
+            raise
         return _complain("this machine's memory is not enough; reduce the input, or end other programs", FAILED)
     return 0
+
+
+def _tells_of_memory(error: Exception) -> bool:
+    """Whether memory was not enough, which torch says by other errors, too."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in MEMORY_WORDS)
 
 
 def _check_arguments(arguments: list[str]) -> None:

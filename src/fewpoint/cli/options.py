@@ -12,6 +12,7 @@ from fewpoint.cli.outputs import AsJson, Formats, Probabilities
 from fewpoint.cli.trust import Trust
 from fewpoint.core.bound import read_share
 from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, Changes, GivenBound, Job, OutputChoice
+from fewpoint.core.plain_text import parse_whole
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
 
@@ -207,7 +208,7 @@ def _gather_changes(config: Path | None, assignments: list[str] | None, no_track
 
 def _parse_channels(text: str | None) -> tuple[int, ...]:
     try:
-        return () if text is None else tuple(int(part) for part in text.split(","))
+        return () if text is None else tuple(parse_whole(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(f"--channels must be whole numbers such as 0,2, got {text}") from None
 
@@ -252,7 +253,7 @@ def _parse_fraction(text: str) -> float:
 
 def _parse_box(text: str) -> BoxOnFrame:
     try:
-        frame, y0, x0, y1, x1 = (int(part) for part in text.split(","))
+        frame, y0, x0, y1, x1 = (parse_whole(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(f"--largest-box must be five whole numbers FRAME,Y0,X0,Y1,X1, got {text}") from None
     return frame, y0, x0, y1, x1

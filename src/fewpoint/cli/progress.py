@@ -182,4 +182,4 @@ def _tell_warnings(event: Event) -> None:
 
 
 def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(show_plainly(line), file=sys.stderr, flush=True)

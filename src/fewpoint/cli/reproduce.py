@@ -1,6 +1,5 @@
 """`fewpoint reproduce`: the paper's tables and figures from sequences on disk."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ import typer
 from fewpoint.cli.bench import show_standing, split_names
 from fewpoint.cli.engines import Address, EngineChoice, EngineName, GpusPerJob, Jobs, build_engine
 from fewpoint.cli.options import Assignments, Device, DeviceName, Seed
-from fewpoint.cli.voice import say
+from fewpoint.cli.voice import say, tell
 from fewpoint.errors import FewpointError
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def reproduce_command(  # noqa: PLR0913 - one argument per option
     targets = TARGETS if target == TargetName.ALL else (target.value,)
     chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     for line in (*found.notes, _foretell(plan, targets, found, out, device, jobs or 1)):
-        print(f"fewpoint: {line}", file=sys.stderr, flush=True)
+        tell(f"fewpoint: {line}")
     with show_standing() as listener:
         result = reproduce(plan, targets, out, listener, engine=chosen_engine, device=device)
     _tell(result)

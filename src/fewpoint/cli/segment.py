@@ -1,6 +1,5 @@
 """`fewpoint segment`: from frames and points to a run folder."""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +19,7 @@ from fewpoint.cli.options import (
 )
 from fewpoint.cli.outputs import FormatName, print_json
 from fewpoint.cli.storing import Store, describe_stored, reach_pacs, with_seg
-from fewpoint.cli.voice import say
+from fewpoint.cli.voice import say, tell
 from fewpoint.core.job import Job, OutputChoice
 from fewpoint.io.apart.forker import warm_up
 
@@ -172,14 +171,17 @@ def _run(job: Job, out: Path, as_json: bool, pacs: "Pacs | None") -> None:
     from fewpoint.cli.progress import show_progress
     from fewpoint.io.formats import FILES, Outputs
     from fewpoint.io.pacs.storing import store_seg
-    from fewpoint.io.runs import read_finished
+    from fewpoint.io.runs import MANIFEST_FILE, read_finished
+    from fewpoint.io.schema import expecting_ours
     from fewpoint.runs.jobs import run_job
 
     with show_progress(quiet=as_json) as listener:
         result = run_job(job, out, listener)
     masks = [out / FILES[name] for name in Outputs(**vars(job.outputs)).resolve(result.source)]
     stored = None if pacs is None else store_seg(out / FILES[FormatName.DICOM_SEG], pacs)
-    _tell(out, read_finished(out), masks, as_json, stored)
+    manifest = read_finished(out)
+    with expecting_ours(out / MANIFEST_FILE):
+        _tell(out, manifest, masks, as_json, stored)
 
 
 def _refuse_combinations(how: MethodOptions, files: FileOptions) -> None:
@@ -221,7 +223,7 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool, stored
     for line in _describe_objects(summary):
         say(line)
     for warning in summary["warnings"]:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     if manifest["time_limit"]:
         say(f"time limit: {manifest['time_limit']}")
     for line in (*_describe_costs(manifest), *_suggest_frames(summary)):

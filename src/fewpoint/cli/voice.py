@@ -11,6 +11,8 @@ from typing import Annotated, get_type_hints
 
 import typer
 
+from fewpoint.core.plain_text import show_plainly
+
 QUIET, NORMAL, VERBOSE, DEBUG = -1, 0, 1, 2
 LEVELS = {QUIET: logging.ERROR, NORMAL: logging.WARNING, VERBOSE: logging.INFO, DEBUG: logging.DEBUG}
 
@@ -37,7 +39,12 @@ def is_quiet() -> bool:
 def say(line: str) -> None:
     """A line of the result on standard output, unless the command is to be quiet."""
     if not is_quiet():
-        print(line)
+        print(show_plainly(line))
+
+
+def tell(line: str) -> None:
+    """A line on standard error."""
+    print(show_plainly(line), file=sys.stderr, flush=True)
 
 
 def give_voice(app: typer.Typer) -> None:

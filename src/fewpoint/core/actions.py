@@ -1,13 +1,16 @@
 """Everything a person can do to a project, each as a value that can be stored and replayed."""
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from fewpoint.core.packing import Packable
 from fewpoint.core.run_lengths import Stretches
 from fewpoint.errors import InputError
 
 # Read by pydantic for actions sent over the network: an unknown field is refused, not ignored.
 STRICT = {"extra": "forbid"}
+
+Places = Annotated[tuple[tuple[int, int, int], ...], Packable(3)]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class AddPoints:
 
     __pydantic_config__ = STRICT
     object: str
-    places: tuple[tuple[int, int, int], ...]
+    places: Places
     positive: bool = True
     kind: Literal["add_points"] = "add_points"
 
@@ -272,7 +275,7 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, allowed) or (isinstance(value, int) and float in allowed)
 
 
-def _read_places(places: Any) -> tuple[tuple[int, int, int], ...]:
+def _read_places(places: Any) -> Places:
     try:
         found = tuple((frame, y, x) for frame, y, x in places)
     except (TypeError, ValueError):

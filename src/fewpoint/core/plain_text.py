@@ -28,7 +28,7 @@ def show_plainly(text: str) -> str:
     'a\\x1b[2Jb\n'
     """
     return "".join(
-        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
+        each if each.isprintable() or each in "\n\t" else each.encode("unicode_escape").decode() for each in text
     )
 
 

@@ -1,10 +1,13 @@
 """A mask as the stretches of pixels that show the object, read row by row."""
 
+from typing import Annotated
+
 import numpy as np
 
+from fewpoint.core.packing import Packable, to_rows
 from fewpoint.errors import InputError
 
-Stretches = tuple[tuple[int, int], ...]
+Stretches = Annotated[tuple[tuple[int, int], ...], Packable(2)]
 
 
 def encode_mask(mask: np.ndarray) -> Stretches:
@@ -13,10 +16,15 @@ def encode_mask(mask: np.ndarray) -> Stretches:
     >>> encode_mask(np.array([[0, 1, 1], [1, 0, 1]], bool))
     ((1, 3), (5, 1))
     """
+    return to_rows(find_stretches(mask))
+
+
+def find_stretches(mask: np.ndarray) -> np.ndarray:
+    """The same as a (N, 2) array."""
     flat = np.concatenate([[0], mask.ravel().astype(np.int8), [0]])
     edges = np.flatnonzero(np.diff(flat))
     starts, ends = edges[::2], edges[1::2]
-    return tuple(zip(starts.tolist(), (ends - starts).tolist(), strict=True))
+    return np.column_stack([starts, ends - starts])
 
 
 def decode_mask(stretches: Stretches, size: tuple[int, int]) -> np.ndarray:

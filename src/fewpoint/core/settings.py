@@ -9,6 +9,7 @@ import warnings
 from dataclasses import asdict, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from fewpoint.core.plain_text import parse_number
 from fewpoint.errors import SettingsError
 
 S = TypeVar("S")
@@ -111,12 +112,13 @@ def _convert(key: str, value: Any, kind: Any) -> Any:
     """Read text, or check a TOML value, as the setting's type."""
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     try:
+        number = parse_number(value) if isinstance(value, str) and kind in (int, float) else value
         if kind is bool:
             return words[str(value).lower()]
-        if kind is int and not isinstance(value, bool) and float(value) == int(float(value)):
-            return int(float(value))
+        if kind is int and not isinstance(value, bool) and float(number) == int(float(number)):
+            return int(float(number))
         if kind is float and not isinstance(value, bool):
-            return float(value)
+            return float(number)
         if kind is str:
             return str(value)
     except (KeyError, ValueError, TypeError, OverflowError):

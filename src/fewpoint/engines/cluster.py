@@ -5,6 +5,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import chdir
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self
@@ -52,7 +53,8 @@ class RayEngine:
 
     def __enter__(self) -> Self:
         try:
-            self._ray.init(address=self._address, log_to_driver=False, logging_level="error")
+            with chdir(os.sep):  # Ray lets its workers import from the folder that it is called in, which has the data
+                self._ray.init(address=self._address, log_to_driver=False, logging_level="error")
         except (ConnectionError, ValueError, RuntimeError) as error:
             place = self._address or "this machine"
             raise SettingsError(f"no Ray cluster could be used at {place}: {_first_line(error)}") from error

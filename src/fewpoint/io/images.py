@@ -8,6 +8,7 @@ import numpy as np
 
 from fewpoint.core.given import need_path
 from fewpoint.core.paging import gather_frames, walk
+from fewpoint.core.plain_text import parse_number
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.core.source import Reading, Source
 from fewpoint.errors import InputError
@@ -68,7 +69,7 @@ def parse_window(text: str) -> tuple[float, float]:
     ((-160.0, 240.0), (0.0, 80.0))
     """
     try:
-        level, width = WINDOWS.get(text.lower()) or map(float, text.split(","))
+        level, width = WINDOWS.get(text.lower()) or map(parse_number, text.split(","))
     except ValueError:
         level, width = 0.0, 0.0
     if not (0 < width < np.inf and abs(level) < np.inf):

@@ -29,6 +29,7 @@ from fewpoint.core.project import Project, apply_action
 from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import explaining_write_errors, place_file, remove_partial
 from fewpoint.io.decoding import check_exists, explaining_read_errors
+from fewpoint.io.large_json import write_json
 from fewpoint.io.schema import expecting_ours
 
 SUFFIX = ".fewpoint"
@@ -475,7 +476,7 @@ def _read_review(table: Any) -> Review:
 
 
 def _to_line(entry: dict[str, Any]) -> bytes:
-    return json.dumps(entry, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
+    return write_json(entry).encode("utf-8") + b"\n"
 
 
 def _sync_folder(folder: Path) -> None:

@@ -34,7 +34,7 @@ from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_jso
 from fewpoint.io.decoding import load_array, naming
 from fewpoint.io.formats import Outputs
 from fewpoint.io.masks import RESULT_FILE
-from fewpoint.io.schema import NUMBER, OneOf, check_table, check_version, expecting_ours
+from fewpoint.io.schema import NUMBER, Each, OneOf, check_table, check_version, expecting_ours
 from fewpoint.io.sources import read_source, write_source
 from fewpoint.io.tables import read_priors, write_history, write_priors
 
@@ -56,13 +56,29 @@ WORDS_FILE = "words.json"
 
 # What is read of a manifest; a run adds more.
 MANIFEST_VERSION = 1
-OBJECT_SCHEMA = {"bound": NUMBER, "bound_origin": str, "bound_doubt?": NUMBER, "name?": str, "colour?": [int]}
+OPTIONAL_NUMBER = (*NUMBER, type(None))
+OBJECT_SCHEMA = {
+    "bound": NUMBER,
+    "bound_origin": str,
+    "bound_doubt?": NUMBER,
+    "name?": str,
+    "colour?": [int],
+    "frames?": int,
+    "frames_with_object?": int,
+    "mean_share?": NUMBER,
+    "health?": OPTIONAL_NUMBER,
+    "look_first?": [int],
+}
 MANIFEST_SCHEMA = {
     "format": str,
     "state": OneOf(("running", "finished")),
     "identity": {"version": str, "method": str, "sequence": str, "points": str, "settings": str, "seed": int},
-    "result?": {"objects?": [OBJECT_SCHEMA], "notes?": [str]},
+    "result?": {"objects?": [OBJECT_SCHEMA], "notes?": [str], "warnings?": [str]},
     "groups?": dict,
+    "seconds?": Each(NUMBER),
+    "memory_mb?": OPTIONAL_NUMBER,
+    "cuda_mb?": OPTIONAL_NUMBER,
+    "time_limit?": str,
 }
 
 # Errors of the call, not of the run: starting the same run again cannot help.

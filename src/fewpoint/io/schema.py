@@ -1,7 +1,8 @@
 """What our own JSON files must hold: one schema each, checked when a file is read, in a line that names file and field.
 
 A schema is a table of fields: a type, or several; a list of one schema, for each of its entries; a table, for what lies
-below; `OneOf` for one of some words. A field whose name ends in a question mark may be missing, others may be there.
+below; `OneOf` for one of some words; `Each` for a table whose names are free. A field whose name ends in a question
+mark may be missing, others may be there.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,13 @@ class OneOf:
     known: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Each:
+    """A table of any names, with one schema for what stands below each."""
+
+    schema: Schema
+
+
 def check_table(table: Any, schema: Schema, path: Path, field: str = "") -> None:
     """Raise InputError for a field that is missing or of another kind."""
     if isinstance(schema, dict):
@@ -37,6 +45,10 @@ def check_table(table: Any, schema: Schema, path: Path, field: str = "") -> None
         _need(isinstance(table, list), path, field, "a list", table)
         for number, entry in enumerate(table):
             check_table(entry, schema[0], path, f"{field}[{number}]")
+    elif isinstance(schema, Each):
+        _need(isinstance(table, dict), path, field, "an object", table)
+        for name, entry in table.items():
+            check_table(entry, schema.schema, path, f"{field}.{name}")
     elif isinstance(schema, OneOf):
         _need(table in schema.known, path, field, f"one of {', '.join(schema.known)}", table)
     else:

@@ -24,6 +24,7 @@ from fewpoint.core import (
 from fewpoint.core.progress import Event
 from fewpoint.core.threads import free_cores
 from fewpoint.io.atomic import write_atomically
+from fewpoint.io.decoding import load_arrays
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
 from fewpoint.learning.heldout import NOTHING_ASKED, ask_about, held_out, hold_out
@@ -489,16 +490,16 @@ def save_trained(trained: Trained, file: BinaryIO) -> None:
 
 
 def load_trained(path: Path) -> Trained:
-    with np.load(path) as stored:
-        objects = []
-        for number, logits in enumerate(stored["logits"]):
-            records = (EpochRecord(**record) for record in json.loads(str(stored[f"records-{number}"])))
-            selected = int(stored[f"selected_epoch-{number}"])
-            priors, observed, share = stored[f"rows-{number}"]
-            history = PriorHistory(tuple(records), priors, observed, share, selected)
-            objects.append(Learnt(logits, PriorEstimate(*stored[f"prior-{number}"]), history))
-        weights = {name.removeprefix(WEIGHTS): stored[name] for name in stored.files if name.startswith(WEIGHTS)}
-        return Trained(tuple(objects), weights)
+    stored = load_arrays(path)
+    objects = []
+    for number, logits in enumerate(stored["logits"]):
+        records = (EpochRecord(**record) for record in json.loads(str(stored[f"records-{number}"])))
+        selected = int(stored[f"selected_epoch-{number}"])
+        priors, observed, share = stored[f"rows-{number}"]
+        history = PriorHistory(tuple(records), priors, observed, share, selected)
+        objects.append(Learnt(logits, PriorEstimate(*stored[f"prior-{number}"]), history))
+    weights = {name.removeprefix(WEIGHTS): values for name, values in stored.items() if name.startswith(WEIGHTS)}
+    return Trained(tuple(objects), weights)
 
 
 def _probabilities(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleSet) -> Iterator[Tensor]:

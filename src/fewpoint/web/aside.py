@@ -1,17 +1,27 @@
-"""Large messages are read and acted upon aside, one at a time, so that nobody else waits for them.
+"""Large messages are read in a process apart and acted upon aside, one at a time, so that nobody else waits for them.
 
-What reads a message, and checks it, holds up the loop that answers everybody: a mask of a million stretches is 11 MB
-of JSON, and a million small objects.
+A mask of a million stretches is 11 MB of JSON, and a million small objects: what reads it holds up the loop that
+answers everybody and, being one call of Python's own library, every other thread of the process, too. The process apart
+packs such lists (core/packing.py); from then on they are worked on piece by piece.
 """
 
 import asyncio
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fewpoint.errors import FewpointError, InputError
+from fewpoint.io.apart.calls import call
+from fewpoint.io.atomic import explaining_write_errors
+from fewpoint.io.large_json import pack_message
+from fewpoint.web.faults import status_of
 
 LARGE_BYTES = 2**18
 JSON = "json"  # of application/json, and of others that are read as it is
@@ -48,8 +58,23 @@ class Aside:
             said.append(message)
 
         with _uncollected():
-            asyncio.run(_run(self._app, scope, _replay(body, wait_for_ever), note))
+            try:
+                app, packed = self._app, _pack(body)
+            except FewpointError as error:
+                app, packed = JSONResponse({"detail": str(error)}, status_of(error)), b""
+            asyncio.run(_run(app, scope, _replay(packed, wait_for_ever), note))
         return said
+
+
+def _pack(body: bytes) -> bytes:
+    """A message with its long lists packed, read in a process apart."""
+    with explaining_write_errors(Path("a temporary file")), TemporaryDirectory() as folder:
+        path = Path(folder) / "message.json"
+        path.write_bytes(body)
+        try:
+            return call(pack_message, path).tobytes()
+        except InputError as error:
+            raise InputError(str(error).replace(str(path), "the message")) from None
 
 
 async def _run(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

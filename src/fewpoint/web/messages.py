@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fewpoint.core.actions import Action
+from fewpoint.core.run_lengths import Stretches
 from fewpoint.io.projects import RunRecord, RunState, Verdict
 
 LONGEST_PATH = 4096
@@ -463,7 +464,7 @@ class StrokeRequest(Strict):
     object: str
     axis: Annotated[int, Field(ge=0, le=2)]
     index: Frame
-    runs: list[Pair]
+    runs: Stretches
     by: Annotated[str, Field(max_length=80)] = ""
 
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from fewpoint.core.actions import BrushFrames
 from fewpoint.core.project import NamedObject
-from fewpoint.core.run_lengths import Stretches, check_stretches, decode_mask, encode_mask
+from fewpoint.core.run_lengths import Stretches, decode_mask, encode_mask, find_stretches
+from fewpoint.io.large_json import write_json
 from fewpoint.web import messages
 from fewpoint.web.faults import MissingError
 from fewpoint.web.orders import live_folder, shown_folder
@@ -71,8 +72,9 @@ def find_present_masks(session: Session, target: NamedObject) -> ObjectMasks:
     return find_masks(session, shown.id, target)
 
 
-def describe_mask(mask: np.ndarray, index: int) -> messages.MaskMessage:
-    return messages.MaskMessage(frame=index, size=list(mask.shape), runs=list(map(list, encode_mask(mask))))
+def write_mask(mask: np.ndarray, index: int) -> str:
+    """A MaskMessage as text; one of a million stretches is not held up by checking what was made here."""
+    return write_json({"frame": index, "size": mask.shape, "runs": find_stretches(mask)})
 
 
 def draw_plane(session: Session, request: messages.StrokeRequest) -> BrushFrames:
@@ -80,11 +82,9 @@ def draw_plane(session: Session, request: messages.StrokeRequest) -> BrushFrames
     target = session.project.find(request.object)
     masks = find_present_masks(session, target)
     before = masks.cut(request.axis, request.index)
-    runs = tuple((start, length) for start, length in request.runs)
-    check_stretches(runs, before.shape)
-    after = decode_mask(runs, before.shape)
+    after = decode_mask(request.runs, before.shape)
     if request.axis == 0:
-        return BrushFrames(target.name, ((request.index, runs),))
+        return BrushFrames(target.name, ((request.index, request.runs),))
     changed = []
     for frame in np.flatnonzero((before != after).any(axis=1)).tolist():
         mask = masks.cut(0, frame).copy()

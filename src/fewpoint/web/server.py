@@ -49,13 +49,13 @@ from fewpoint.web.remote.limits import Limits
 from fewpoint.web.remote.routes import router as remote_router
 from fewpoint.web.results import (
     ObjectMasks,
-    describe_mask,
     draw_plane,
     find_masks,
     find_present_masks,
     find_probability,
     measure_agreement,
     measure_uncertainty,
+    write_mask,
 )
 from fewpoint.web.sessions import Session, Workspace
 from fewpoint.web.shown import MASKS, PREVIEW
@@ -349,9 +349,7 @@ def try_size(session: TheSession, state: TheState, request: messages.SizeRequest
 
 
 @router.get("/projects/{project}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
-def show_present_mask(
-    session: TheSession, frame: int, view: Annotated[messages.MaskQuery, Query()]
-) -> messages.MaskMessage | Response:
+def show_present_mask(session: TheSession, frame: int, view: Annotated[messages.MaskQuery, Query()]) -> Response:
     """The mask of a frame as it is now: as it was drawn, else as answered at once, else of the last run."""
     return _answer_mask(find_present_masks(session, session.find_object(view)), frame, view)
 
@@ -519,17 +517,13 @@ def compare_runs(
 
 
 @router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
-def show_mask(
-    session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
-) -> messages.MaskMessage | Response:
+def show_mask(session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]) -> Response:
     """The mask of a frame; a brushed frame is as it was drawn."""
     return _answer_mask(find_masks(session, run, session.find_object(view), MASKS), frame, view)
 
 
 @router.get("/projects/{project}/runs/{run}/preview/{frame}", responses=PNG, response_model=messages.MaskMessage)
-def show_preview(
-    session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]
-) -> messages.MaskMessage | Response:
+def show_preview(session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]) -> Response:
     """The mask of a frame as the training last saw it."""
     return _answer_mask(find_masks(session, run, session.find_object(view), PREVIEW), frame, view)
 
@@ -612,11 +606,11 @@ async def _wait_until_left(socket: WebSocket) -> None:
         pass
 
 
-def _answer_mask(masks: ObjectMasks, index: int, view: messages.MaskQuery) -> messages.MaskMessage | Response:
+def _answer_mask(masks: ObjectMasks, index: int, view: messages.MaskQuery) -> Response:
     mask = masks.cut(view.axis, index)
     if view.as_ == "png":
         return _answer_image(mask.astype(np.uint8) * np.uint8(255))
-    return describe_mask(mask, index)
+    return Response(write_mask(mask, index), media_type="application/json")
 
 
 def _answer_image(values: np.ndarray) -> Response:

@@ -25,6 +25,7 @@ from fewpoint.io.projects import (
     ENDED,
     SUFFIX,
     Choice,
+    Header,
     Look,
     ProjectLog,
     Review,
@@ -410,6 +411,31 @@ class _Turn:
         self.lock = threading.RLock()
 
 
+class Headers:
+    """What projects are about, by their files; each file is read again only when it has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[tuple[int, int], Header | None]] = {}
+
+    def find(self, path: Path) -> Header | None:
+        """None for a file that cannot be read."""
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            if path not in self._known or self._known[path][0] != stamp:
+                self._known[path] = (stamp, _try_header(path))
+            return self._known[path][1]
+        except OSError:
+            return None
+
+
+def _try_header(path: Path) -> Header | None:
+    try:
+        return read_project(path).header
+    except InputError:
+        return None
+
+
 class Workspace:
     """All projects that can be opened, and those that are open."""
 
@@ -419,6 +445,7 @@ class Workspace:
         self.cache = PictureCache(CACHE_BYTES)
         self.pixels = PixelStore()
         self._sessions: dict[str, Session] = {}
+        self._headers = Headers()
         self._lock = threading.RLock()
         self._opening: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
@@ -515,17 +542,15 @@ class Workspace:
 
     def _describe(self, path: Path) -> messages.ProjectEntry | None:
         session = self._sessions.get(project_id(path))
-        try:
-            file = read_project(path)
-        except (InputError, OSError):
-            return None
-        if not self.root.holds(file.input):
+        header = self._headers.find(path) if session is None else session.log.header
+        found = None if header is None else header.find_input(path)
+        if found is None or not self.root.holds(found):
             return None
         running = session is not None and any(run.state in ("waiting", "running") for run in session.progress.values())
         return messages.ProjectEntry(
             id=project_id(path),
             name=path.name.removesuffix(SUFFIX),
-            input=self.root.name(file.input),
+            input=self.root.name(found),
             changed_at=_changed_at(path),
             running=running,
         )

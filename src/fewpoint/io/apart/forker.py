@@ -31,6 +31,7 @@ LIBRARIES: dict[tuple[str, ...], tuple[str, ...]] = {
     (".zarr", ".zattrs", ".zgroup", ".zarray", "zarr.json"): ("zarr",),
     (".npy", ".npz"): (),
     (".nnia",): ("imagecodecs",),
+    (".json",): (),
 }
 DICOM_LIBRARIES = ("pydicom", "pydicom.pixels", "gdcm")
 

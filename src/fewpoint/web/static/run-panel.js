@@ -4,20 +4,31 @@ import { cancelRun, resumeRun, startRun } from "./api.js";
 import { percent } from "./curve.js";
 import { find, make } from "./dom.js";
 import { askToNotify, attempt, tell } from "./notices.js";
-import { act, knowRun } from "./session.js";
+import { act, knowRun, whenSaved } from "./session.js";
 import { activeRun, get, openProject, shownRun, watch } from "./store.js";
 
 /** @typedef {import("./types.js").RunMessage} Run */
 
-/** Start a run, once what was clicked has reached the server. @param {boolean} refine */
+/** A run was asked for and has not begun yet: what was done before must reach the server first. */
+let isDue = false;
+
+/** Start a run, once what was done has reached the server. @param {boolean} refine */
 export async function beginRun(refine) {
-  const { project, unsaved } = get();
-  if (project === null) return;
+  const { project, unsaved, online } = get();
+  if (project === null || isDue) return;
   if (!project.objects.some((object) => object.points.some((point) => point.positive))) {
     return tell("Click on the object on a few frames first.");
   }
   askToNotify();
-  if (unsaved > 0) return tell("The server has not received your last clicks yet. Try again in a moment.");
+  if (unsaved > 0 && !online) tell("The run begins when the server is back and has received your last clicks.");
+  isDue = true;
+  await whenSaved();
+  if (get().project?.id === project.id && activeRun() === null) await start(project.id, refine);
+  isDue = false;
+}
+
+/** @param {string} id  of the project @param {boolean} refine */
+async function start(id, refine) {
   const minutes = Number(find("time-limit", HTMLInputElement).value);
   const what = {
     refine,
@@ -25,7 +36,7 @@ export async function beginRun(refine) {
     time_limit_min: minutes > 0 && !refine ? minutes : null,
     added: refine ? [] : find("added", HTMLInputElement).value.split(",").map((path) => path.trim()).filter((path) => path !== ""),
   };
-  const run = await attempt(() => startRun(project.id, what));
+  const run = await attempt(() => startRun(id, what));
   if (run !== null) knowRun(run);
 }
 

@@ -24,6 +24,8 @@ let confirmed = null;
  */
 const queue = [];
 let sending = false;
+/** Whoever waits until nothing is in the queue. @type {(() => void)[]} */
+const waiting = [];
 /** @type {() => void} */
 let stopListening = () => {};
 
@@ -81,6 +83,7 @@ function hear(event) {
   else if (event.kind === "run") acceptRun(event.run);
   else if (event.kind === "live") acceptLive(event.live);
   else if (event.kind === "preview") acceptPreview(event.run);
+  else if (event.kind === "hello" && event.version > (confirmed?.version ?? event.version)) refresh();
 }
 
 /** @param {number} id */
@@ -224,6 +227,14 @@ function enqueue(action, send) {
   });
 }
 
+/** Wait until all that was done here has reached the server, however long that takes. @returns {Promise<void>} */
+export function whenSaved() {
+  return new Promise((done) => {
+    if (queue.length === 0) done();
+    else waiting.push(done);
+  });
+}
+
 /** Send what waits, one after the other; what does not get through is sent again. */
 async function sendAll() {
   if (sending) return;
@@ -241,6 +252,7 @@ async function sendAll() {
     next.done(outcome === "accepted");
   }
   sending = false;
+  for (const done of waiting.splice(0)) done();
 }
 
 /** @param {() => Promise<Done>} send @returns {Promise<"accepted" | "refused" | "unreachable">} */

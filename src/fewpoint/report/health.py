@@ -60,7 +60,7 @@ class Health:
 FIGURES = tuple(field.name for field in fields(Health))
 
 # Those that rank results by their real F1 (benchmarks/health.py); the others point to single faults.
-SCORED = ("distinct", "near_clicks", "decided", "sturdy")
+SCORED = ("distinct", "near_clicks", "decided", "sturdy", "steadiness")
 
 # What a person reads.
 WORDS = {

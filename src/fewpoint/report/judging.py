@@ -35,4 +35,4 @@ def judge(sequence: ImageSequence, points: PointSet, result: Result) -> Judgemen
     """Judge the masks of one object. points: the clicks on it."""
     looks = look_again(sequence, result.masks)
     health = measure_health(result, points, looks)
-    return Judgement(health, rank_frames(result, looks), find_doubts(sequence, points, result, health))
+    return Judgement(health, rank_frames(result, looks, points), find_doubts(sequence, points, result, health))

@@ -36,7 +36,10 @@ BINS = 10  # of probabilities
 LOGITS = np.linspace(-7, 7, 141)  # on which probabilities are counted
 POWERS = (0.5, 0.75, 1.0, 1.25, 1.5)  # of the odds that are saved
 MISSED = (0.0, 0.05, 0.1, 0.2)  # how far masks smaller than those about them count
-WEIGHTS = tuple(product((1.0, 2.0, 3.0), (0.0, 1.0), (0.0, 1.0), (0.0, -0.5, -1.0)))  # powers of the signs of frames
+# Powers of the signs of frames, of which a root is taken.
+WEIGHTS = tuple(
+    powers for powers in product((1.0, 2.0, 3.0), (0.0, 1.0), (0.0, 1.0), (0.0, -0.5, -1.0)) if sum(powers) > 0
+)
 
 
 @dataclass(frozen=True)

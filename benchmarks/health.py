@@ -115,10 +115,10 @@ def measure(
 ) -> FrameCase:
     """What was said of a result of one object, against its truth."""
     wrong = (result.masks ^ truth).sum((1, 2)).astype(float)
-    sure = result.probabilities.values >= CUT
+    sure, figures = result.probabilities.values >= CUT, _figures(vars(judged.health).get)
     return FrameCase(
         name,
-        Case(kind, score_masks(result.masks, truth).pooled.f1, _figures(vars(judged.health).get)),
+        Case(kind, score_masks(result.masks, truth).pooled.f1, {**figures, "score": judged.health.score}),
         signs,
         wrong,
         *rank(np.array(judged.worths), wrong),

@@ -11,6 +11,7 @@ import argparse
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +28,18 @@ from fewpoint.pipeline.calibration import CUT
 from fewpoint.pipeline.cleaning import join_pieces
 from fewpoint.report.health import FIGURES, SCORED
 from fewpoint.report.judging import Judgement, judge
-from fewpoint.report.uncertainty import count_suggested
+from fewpoint.report.looking import look_again
+from fewpoint.report.uncertainty import Signs, count_suggested, find_lost, find_signs
 
 WORST_SHARE = 0.25
 BINS = 10  # of probabilities
 LOGITS = np.linspace(-7, 7, 141)  # on which probabilities are counted
 POWERS = (0.5, 0.75, 1.0, 1.25, 1.5)  # of the odds that are saved
+MISSED = (0.0, 0.05, 0.1, 0.2)  # how far masks smaller than those about them count
+# Powers of the signs of frames, of which a root is taken.
+WEIGHTS = tuple(
+    powers for powers in product((1.0, 2.0, 3.0), (0.0, 1.0), (0.0, 1.0), (0.0, -0.5, -1.0)) if sum(powers) > 0
+)
 
 
 @dataclass(frozen=True)
@@ -51,11 +58,14 @@ class FrameCase:
     rank: Spearman of the worth of a look at each frame with its wrong pixels. worst_found: of the sixth of the frames
     with most wrong pixels, the share that is suggested. counts: (bins of LOGITS, 2) pixels, and those of the object.
     dice: of the masks and of the saved probabilities cut at CUT. specks: parts that hang together with no click, over
-    all frames. ends: on the first and the last clicked frame, the area of the mask divided by the true one.
+    all frames. ends: on the first and the last clicked frame, the area of the mask divided by the true one. signs,
+    wrong: what frames are ranked by, and their (T,) wrong pixels.
     """
 
     name: str
     case: Case
+    signs: Signs
+    wrong: np.ndarray
     rank: float
     worst_found: float
     counts: np.ndarray
@@ -90,26 +100,45 @@ def read_run(pair: str) -> FrameCase:
     truth = read_masks(truth_path).astype(bool)
     sequence = read_sequence(result.source.path, **vars(result.source.reading))
     judged = judge(sequence, points, result)
-    return measure(Path(run).name, Path(truth_path).parent.parent.name, result, points, judged, truth)
+    signs = find_signs(result, look_again(sequence, result.masks), find_lost(result, points))
+    return measure(Path(run).name, Path(truth_path).parent.parent.name, result, points, judged, signs, truth)
 
 
-def measure(name: str, kind: str, result: Result, points: PointSet, judged: Judgement, truth: np.ndarray) -> FrameCase:
+def measure(
+    name: str,
+    kind: str,
+    result: Result,
+    points: PointSet,
+    judged: Judgement,
+    signs: Signs,
+    truth: np.ndarray,
+) -> FrameCase:
     """What was said of a result of one object, against its truth."""
     wrong = (result.masks ^ truth).sum((1, 2)).astype(float)
-    count = count_suggested(len(wrong))
-    worst = set(np.argsort(-wrong, kind="stable")[:count].tolist())
-    sure = result.probabilities.values >= CUT
+    sure, figures = result.probabilities.values >= CUT, _figures(vars(judged.health).get)
     return FrameCase(
         name,
-        Case(kind, score_masks(result.masks, truth).pooled.f1, _figures(vars(judged.health).get)),
-        correlate(list(judged.worths), wrong.tolist()),
-        len(worst & {entry.frame for entry in judged.ranking[:count]}) / count,
+        Case(kind, score_masks(result.masks, truth).pooled.f1, {**figures, "score": judged.health.score}),
+        signs,
+        wrong,
+        *rank(np.array(judged.worths), wrong),
         count_probabilities(result.probabilities.values, truth),
         float(2 * (sure & result.masks).sum() / max(1, sure.sum() + result.masks.sum())),
         count_specks(result.masks, points),
         compare_ends(result.masks, truth, points),
         judged.doubts,
     )
+
+
+def rank(worths: np.ndarray, wrong: np.ndarray) -> tuple[float, float]:
+    """Spearman of (T,) worths with wrong pixels, and the share of the worst sixth that is in the sixth worth most.
+
+    >>> rank(np.array([0.2, 0.9, 0.1]), np.array([5.0, 7.0, 1.0]))
+    (1.0, 1.0)
+    """
+    count = count_suggested(len(wrong))
+    worst, suggested = (set(np.argsort(-values, kind="stable")[:count].tolist()) for values in (wrong, worths))
+    return correlate(worths.tolist(), wrong.tolist()), len(worst & suggested) / count
 
 
 def count_specks(masks: np.ndarray, points: PointSet) -> int:
@@ -221,6 +250,35 @@ def print_frames(found: list[FrameCase]) -> None:
     print(f"\nSpearman of health with F1: {_word(correlate(*map(list, zip(*scores, strict=True))))}")
 
 
+def print_left_out(found: list[FrameCase]) -> None:
+    """How frames are ranked with powers chosen for each type on the others: by both figures, negative ones thrice."""
+    choices = list(product(MISSED, WEIGHTS))
+    ranked = {choice: np.array([rank(each.signs.weigh(*choice), each.wrong) for each in found]) for choice in choices}
+    kinds = np.array([each.case.kind for each in found])
+    left_out = np.zeros((len(found), 2))
+    print("\n| type left out | missed | powers of D, F, L, A by the others | Spearman, mean | least | worst sixth |")
+    print("|---|---|---|---|---|---|")
+    for kind in sorted(set(kinds)):
+        others = kinds != kind
+        missed, powers = best = max(choices, key=lambda choice: _value(ranked[choice][others]))
+        left_out[~others] = ranked[best][~others]
+        print(
+            f"| {kind} | {missed:g} | {', '.join(f'{power:g}' for power in powers)} | {_summary(left_out[~others])} |"
+        )
+    print(f"| all | | | {_summary(left_out)} |")
+
+
+def _value(ranked: np.ndarray) -> float:
+    """Of (runs, 2) figures."""
+    ranks = np.nan_to_num(ranked[:, 0])
+    return float(ranks.mean() + ranked[:, 1].mean() + 2 * np.minimum(ranks, 0).mean())
+
+
+def _summary(ranked: np.ndarray) -> str:
+    ranks = ranked[:, 0]
+    return f"{_word(float(np.nanmean(ranks)))} | {_word(float(np.nanmin(ranks)))} | {ranked[:, 1].mean():.2f}"
+
+
 def _mean_error(found: list[FrameCase], power: float) -> float:
     return float(np.mean([calibration_error(each.counts, power) for each in found]))
 
@@ -255,6 +313,8 @@ def main() -> None:
         raise SystemExit(f"{first} holds no results with health figures")
     if found:
         print_frames(found)
+        if len({each.case.kind for each in found}) > 1:
+            print_left_out(found)
         print()
     print_table(cases)
 

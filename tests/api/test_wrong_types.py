@@ -90,6 +90,19 @@ CALLS = {
     "a layout that there is not": lambda: fewpoint.collect([], "out", "tree"),
     "a code of two parts": lambda: fewpoint.Code.parse("SCT:3"),
     "a renaming without a name": lambda: Relabelling.parse(["=liver"]),
+    "names as a number in a sequence": lambda: ImageSequence(FRAMES[..., np.newaxis], 3),
+    "a single number as frames": lambda: ImageSequence.from_array(3),
+    "a window by an unknown name": lambda: fewpoint.read_sequence("nowhere", window="liver"),
+    "a window of one value": lambda: ImageSequence(FRAMES[..., np.newaxis], ("a", "b"), window=(3,)),
+    "a window of texts": lambda: ImageSequence(FRAMES[..., np.newaxis], ("a", "b"), window=("1", "2")),
+    "channels as text": lambda: fewpoint.read_sequence("nowhere", channels="0,1"),
+    "half a channel": lambda: fewpoint.read_sequence("nowhere", channels=(0.5,)),
+    "an outline as a number": lambda: Words(outlined={0: 3}),
+    "new names as text": lambda: Relabelling("liver"),
+    "a new name as a number": lambda: Relabelling({"object": 3}),
+    "a code as text": lambda: Relabelling(codes={"liver": "SCT:10200004:Liver"}),
+    "labels in order as text": lambda: Relabelling(order="liver"),
+    "a study that there is not": lambda: fewpoint.plan_batch("nowhere.csv", "out"),
     "a phantom of half a frame": lambda: fewpoint.make_phantom(n_frames=1.5),
 }
 
@@ -122,3 +135,17 @@ def test_reprs_are_a_short_line():
         "<PointSet: 1 points on 1 frames, 1 absent frames>",
         "<Words: outlined [0], size 1.2>",
     ]
+    masks = FRAMES > 3
+    assert repr(fewpoint.evaluate(masks, masks)) == "<Evaluation: F1 1, HD95 0 px, ASSD 0 px, volume error 0>"
+    assert repr(fewpoint.score_masks(masks, masks)) == "<MaskScores: F1 1 over 2 frames>"
+    assert "\n" not in repr(fewpoint.make_phantom(2, (16, 16)))
+
+
+def test_a_result_is_not_saved_into_a_number():
+    with pytest.raises(fewpoint.InputError, match="folder must be a path"):
+        fewpoint.segment(FRAMES, POINTS, 0.3, method="half-disc").save(3)
+
+
+def test_a_window_may_be_called_by_its_name(tmp_path):
+    np.save(tmp_path / "frames.npy", FRAMES)
+    assert fewpoint.read_sequence(tmp_path / "frames.npy", window="brain").window == (0, 80)

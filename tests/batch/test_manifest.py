@@ -43,7 +43,7 @@ def test_a_manifest_that_is_none_is_refused_in_words(tmp_path, text, words):
 
 
 def test_a_manifest_that_is_missing_or_not_text_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"none\.csv must be a CSV"):
+    with pytest.raises(InputError, match=r"none\.csv does not exist"):
         read_rows(tmp_path / "none.csv")
     (tmp_path / "study.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="must be a CSV in UTF-8"):

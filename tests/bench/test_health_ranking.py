@@ -1,5 +1,6 @@
 """benchmarks/health.py on results whose ranks are known."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import numpy as np
 from fewpoint.core import AreaBound, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Result
 from fewpoint.io.images import read_sequence
 from fewpoint.report.health import FIGURES
+from fewpoint.report.uncertainty import Signs
 from finished_runs import keep_run
 from synthetic import save_frames
 
@@ -86,3 +88,21 @@ def test_a_run_is_judged_against_its_truth(tmp_path):
     assert float(found[1]) > 0.4 and found[4] == "1.0000"
     assert 0.5 <= float(found[2]) <= 1 and 0.03 < float(found[3]) < 0.06
     assert "| ball | 1 |" in done.stdout
+
+
+def test_powers_are_chosen_on_other_types(capsys):
+    """Wrong pixels follow doubt in one type and faint outlines in the other, so that each misleads about the other."""
+    spec = importlib.util.spec_from_file_location("health_ranking", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    rising, even = np.arange(1.0, 13.0), np.ones(12)
+
+    def make(kind: str, doubted: np.ndarray, faint: np.ndarray) -> object:
+        signs = Signs(doubted, 0 * even, faint, even, even)
+        figures = (0.5, 0.5, np.zeros((1, 2)), 1.0, 0, (1.0, 1.0), ())
+        return script.FrameCase(kind, script.Case(kind, 0.5, {"score": 0.5}), signs, rising, *figures)
+
+    script.print_left_out([make("ball", rising[::-1], rising**9), make("blob", rising, rising[::-1] ** 9)])
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split(" | ")[-3:] for row in rows[-3:]] == [["-1.00", "-1.00", "0.00 |"]] * 3

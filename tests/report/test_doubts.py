@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Result
+from fewpoint.report.health import SCORED
 from fewpoint.report.judging import judge
 
 T, SIZE, RADIUS = 20, 72, 7
@@ -26,10 +27,14 @@ def scene() -> tuple[ImageSequence, np.ndarray, np.ndarray]:
 
 
 def judge_masks(sequence, masks, rows):
+    return judge_all(sequence, masks, rows).doubts
+
+
+def judge_all(sequence, masks, rows):
     nothing, names = PriorEstimate(*[np.zeros(T)] * 3), sequence.names
     maps = ProbabilityMaps(masks.astype(np.float16))
     result = Result.single(masks, maps, nothing, PriorHistory.empty(T), AreaBound(0.3), names)
-    return judge(sequence, PointSet.from_rows(rows), result).doubts
+    return judge(sequence, PointSet.from_rows(rows), result)
 
 
 def click(centres) -> list[tuple[int, int, int]]:
@@ -46,6 +51,15 @@ def test_clicks_with_x_and_y_exchanged_are_called_out(scene):
     exchanged = centres[:, ::-1]
     doubts = judge_masks(sequence, draw(exchanged), click(exchanged))
     assert "x and y of the points may be exchanged" in doubts[0]
+
+
+def test_clicks_that_may_not_lie_on_the_object_lower_health(scene):
+    sequence, masks, centres = scene
+    exchanged = centres[:, ::-1]
+    right = judge_all(sequence, masks, click(centres)).health
+    wrong = judge_all(sequence, draw(exchanged), click(exchanged)).health
+    assert right.score == pytest.approx(np.mean([getattr(right, name) for name in SCORED]))
+    assert wrong.score == pytest.approx(0.9 * np.mean([getattr(wrong, name) for name in SCORED]))
 
 
 def test_clicks_on_background_are_called_out():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fewpoint.core import AreaBound, ImageSequence, PriorEstimate, PriorHistory, ProbabilityMaps, Result
-from fewpoint.report import rank_frames
+from fewpoint.core import AreaBound, ImageSequence, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Result
+from fewpoint.report import uncertainty
 from fewpoint.report.looking import Looks, look_again
 from fewpoint.report.uncertainty import count_undecided
 
@@ -18,6 +18,12 @@ def build(probabilities, masks):
     return Result.single(masks, ProbabilityMaps(probabilities), estimate, history, AreaBound(0.5), names)
 
 
+def rank_frames(result, looks, absent=()):
+    """With a click on the first frame and one on the last."""
+    points = PointSet.from_rows([(frame, 0, 0) for frame in {0, len(result.masks) - 1}], absent)
+    return uncertainty.rank_frames(result, looks, points)
+
+
 def make_disc(radius, size=48):
     y, x = np.mgrid[:size, :size] - size / 2
     return np.hypot(y, x) < radius
@@ -29,11 +35,35 @@ def looks_of(n_frames, **values):
 
 
 def test_worth_by_hand():
-    unsure = np.array([[[1, 0.5, 0.5, 0.05]], [[1, 1, 0, 0]]])
-    first, second = rank_frames(build(unsure, unsure >= 0.5), looks_of(2, faint=[2, 2], unlike=[2, 0]))
-    # U = 2, F = 2, L = 2 on the first frame, and 0, 2, 0 on the second: the cube roots of 27 and 3, less 1.
+    unsure = np.array([[[1, 0.5, 0.5, 0.3]], [[1, 1, 1, 0]]])
+    masks = np.array([[[1, 1, 1, 0]], [[1, 1, 1, 0]]])
+    first, second = rank_frames(build(unsure, masks), looks_of(2, faint=[2, 2], unlike=[2, 0]))
+    # D = 1, F = 2, L = 2, A = 3 on the first frame, and 0, 2, 0, 3 on the second.
     assert (first.frame, first.name, first.mask_share, first.worth) == (0, "f0", 0.75, 1)
-    assert (second.frame, second.worth) == (1, pytest.approx((3 ** (1 / 3) - 1) / 2))
+    assert (second.frame, second.worth) == (1, pytest.approx(((3 / 4) / (8 * 3 * 3 / 4)) ** (1 / 4)))
+
+
+def test_a_frame_that_lost_its_mask_comes_first_unless_it_is_marked_absent():
+    masks = np.stack([make_disc(10)] * 5)
+    masks[2] = False
+    sure = build(masks, masks)
+    first = rank_frames(sure, looks_of(5, outline=[60, 60, 0, 60, 60]))[0]
+    assert (first.frame, first.worth, first.causes) == (2, 1, ("no mask between clicked frames",))
+    marked = {entry.frame: entry.worth for entry in rank_frames(sure, looks_of(5, faint=[1, 1, 0, 1, 1]), absent=[2])}
+    assert marked[2] == 0 < marked[1]
+
+
+def test_frames_beyond_the_clicks_may_be_empty():
+    masks = np.stack([make_disc(10)] * 5)
+    masks[4] = False
+    points = PointSet.from_rows([(0, 20, 20), (3, 20, 20)])
+    assert uncertainty.rank_frames(build(masks, masks), looks_of(5), points)[-1].worth == 0
+
+
+def test_a_mask_smaller_than_those_about_it_is_worth_more():
+    masks = np.stack([make_disc(10)] * 9)
+    masks[4] = make_disc(6)
+    assert rank_frames(build(masks, masks), looks_of(9))[0].frame == 4
 
 
 @pytest.mark.parametrize("given", ["faint", "unlike"])

@@ -211,3 +211,18 @@ def test_convert_overwrites_no_file_of_another_run_and_may_be_repeated(study, tm
     with pytest.raises(RunConflictError, match="is there already and differs, perhaps from another run"):
         convert_run(study / "p2", formats, out)
     assert snapshot(out) == before
+
+
+def test_a_dicom_seg_may_be_converted_again_though_it_says_when(tmp_path):
+    sequence = read_sequence(save_series(tmp_path / "series"))
+    labels = np.zeros(sequence.shape[:3], np.uint8)
+    labels[1, 1:3, 1:3] = 1
+    first = save_run(tmp_path / "first", sequence, labels, ("liver",))
+    other = save_run(tmp_path / "other", sequence, labels, ("spleen",))
+    seg = Outputs(**vars(OutputChoice.of(["dicom-seg"])))
+    (written,) = convert_run(first, seg, tmp_path / "out")
+    before = written.read_bytes()
+    assert convert_run(first, seg, tmp_path / "out") == (written,)
+    with pytest.raises(RunConflictError, match="is there already and differs"):
+        convert_run(other, seg, tmp_path / "out")
+    assert written.read_bytes() == before

@@ -10,7 +10,10 @@ from fewpoint.cli.main import run as run_command
 from fewpoint.core.job import GivenBound, GivenWords, Job, OutlineFile, OutputChoice, PlainPoints
 from fewpoint.core.source import Reading
 from fewpoint.core.words import Box
-from fewpoint.runs.provenance import describe_job, write_command
+from fewpoint.report.health import FIGURES, Health
+from fewpoint.report.judging import Judgement
+from fewpoint.report.uncertainty import FrameWorth
+from fewpoint.runs.provenance import describe_job, suggest_steps, write_command
 
 JOBS = {
     "plain": Job("scan.nii.gz", "my points.csv", name="run"),
@@ -46,3 +49,17 @@ def test_points_of_a_job_are_counted_and_its_preset_named():
     asked = describe_job(Job("frames", PlainPoints(((0, 1, 2), (3, 4, 5)))), Path("run"))
     assert (asked["Input"], asked["Points"], asked["Preset"]) == ("frames", "2 given with the job", "auto")
     assert asked["Date"][:2] == "20" and "--points POINTS.csv" in asked["Command"]
+
+
+def test_a_refinement_is_suggested_as_the_input_was_read_and_only_of_what_has_learnt():
+    judged = Judgement(Health(*[0.5] * len(FIGURES)), (FrameWorth(7, "0007", 1.0, 0.1, 0.1),))
+    asked = describe_job(JOBS["much"], Path("run"))
+    (look, command), *_ = suggest_steps(asked, Path("run"), judged, learnt=True)
+    read = "--axis 1 --channels 0,2 --with t2.nii.gz --window 40,400"
+    assert command == f"fewpoint segment scan.nii.gz --points POINTS.csv {read} --refine run --out run-2"
+    assert look.startswith("Look at frames 7 first. Where a mask is wrong")
+    plain = suggest_steps(asked, Path("run"), judged, learnt=False)
+    assert plain == (
+        ("Look at frames 7 first.", ""),
+        ("Take the masks to another program.", "fewpoint convert run --format nifti"),
+    )

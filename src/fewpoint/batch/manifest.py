@@ -5,6 +5,7 @@ import difflib
 from pathlib import Path
 
 from fewpoint.errors import InputError
+from fewpoint.io.decoding import check_exists
 from fewpoint.io.points import find_points
 from fewpoint.io.projects import is_project
 from fewpoint.io.rows import COLUMNS, Row, strip_suffix
@@ -18,6 +19,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
 
 def _read_csv(path: Path) -> tuple[Row, ...]:
+    check_exists(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from fewpoint.core.given import need
 from fewpoint.core.labels import Code, ObjectLabel, label_objects
 from fewpoint.core.result import Result
 from fewpoint.errors import InputError
@@ -22,6 +23,15 @@ class Relabelling:
     renames: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Code] = field(default_factory=dict)
     order: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for old, new in need(self.renames, Mapping, "renames", "new names by old ones").items():
+            need(old, str, "an old name", "text")
+            need(new, str, f"the new name of {old}", "text")
+        for name, code in need(self.codes, Mapping, "codes", "a Code by name").items():
+            need(code, Code, f"the code of {name}", "a Code")
+        for name in need(self.order, tuple, "order", "a tuple of names"):
+            need(name, str, "a name in order", "text")
 
     @classmethod
     def parse(cls, renames: Iterable[str] = (), codes: Iterable[str] = (), order: str = "") -> "Relabelling":

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.core.bound import AreaBound
-from fewpoint.core.given import need
+from fewpoint.core.given import need, need_path
 from fewpoint.core.history import PriorEstimate, PriorHistory
 from fewpoint.core.labels import LabelMap, ObjectLabel
 from fewpoint.core.paging import gather_frames, walk
@@ -193,7 +193,7 @@ class Result:
         """Write masks, probabilities, priors and history to a new or empty folder, and return it."""
         from fewpoint.io.runs import save_result  # the one import that points up: users look for this method
 
-        return save_result(self, Path(folder))
+        return save_result(self, need_path(folder, "folder"))
 
     def _walk_masks(self) -> Iterator[tuple[np.ndarray, ...]]:
         """The masks of all objects, frame after frame."""

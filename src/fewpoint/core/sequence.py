@@ -1,11 +1,12 @@
 """The frames of one volume or video."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from fewpoint.core.geometry import Geometry
-from fewpoint.core.given import need
+from fewpoint.core.given import fault, need, need_real
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
@@ -47,10 +48,10 @@ class ImageSequence:
             raise InputError(
                 f"pixels must be uint8, uint16 or float32, got {self.frames.dtype}; convert the array first"
             )
-        if len(self.names) != len(self.frames):
+        if len(need(self.names, tuple, "names", "a tuple of texts")) != len(self.frames):
             raise InputError(f"each frame needs one name: {len(self.frames)} frames, {len(self.names)} names")
-        if self.window is not None and not -np.inf < self.window[0] < self.window[1] < np.inf:
-            raise InputError(f"a window must go from a value to a larger one, got {self.window}")
+        if self.window is not None:
+            _check_window(self.window)
         if self.geometry is not None and self.geometry.frames_shape != self.shape[:3]:
             raise InputError(f"frames must fit their geometry: {self.shape[:3]} and {self.geometry.shape}")
 
@@ -64,6 +65,8 @@ class ImageSequence:
             frames = np.asarray(frames)
         except (TypeError, ValueError) as error:
             raise InputError(f"frames must be an array (T, H, W) or (T, H, W, C): {error}") from error
+        if frames.ndim not in (3, 4):
+            raise InputError(f"frames must be an array (T, H, W) or (T, H, W, C), got shape {frames.shape}")
         if frames.ndim == 3:
             frames = frames[..., np.newaxis]
         frames = _to_pixel_type(frames)
@@ -114,6 +117,15 @@ def numbered_names(count: int) -> tuple[str, ...]:
     """
     digits = max(4, len(str(count - 1)))
     return tuple(f"{index:0{digits}d}" for index in range(count))
+
+
+def _check_window(window: Any) -> None:
+    try:
+        dark, bright = window
+    except (TypeError, ValueError) as error:
+        raise fault(window, "a window", "two values, the darkest and the brightest") from error
+    if not -np.inf < need_real(dark, "a window's end") < need_real(bright, "a window's end") < np.inf:
+        raise InputError(f"a window must go from a value to a larger one, got {window}")
 
 
 def _to_pixel_type(frames: np.ndarray) -> np.ndarray:

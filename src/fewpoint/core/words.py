@@ -64,7 +64,8 @@ class Words:
         return f"<Words: {', '.join(f'{name} {value}' for name, value in said.items() if value) or 'nothing said'}>"
 
     def __post_init__(self) -> None:
-        need(self.outlined, Mapping, "outlined", "masks by frame; use Words.of for arrays")
+        for runs in need(self.outlined, Mapping, "outlined", "masks by frame; use Words.of for arrays").values():
+            need(runs, tuple, "an outlined mask", "stretches of pixels; use Words.of for arrays")
         need(self.sizes, Mapping, "sizes", "factors by frame")
         for box in need(self.boxes, tuple, "boxes", "a tuple of Box"):
             need(box, Box, "a box", "a Box")

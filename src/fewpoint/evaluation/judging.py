@@ -30,6 +30,12 @@ class Evaluation:
     surfaces: SurfaceDistances
     volume: VolumeError
 
+    def __repr__(self) -> str:
+        figures = {"F1": self.f1, "HD95": self.hd95, "ASSD": self.assd, "volume error": self.volume_error}
+        units = {"HD95": f" {self.surfaces.unit}", "ASSD": f" {self.surfaces.unit}"}
+        told = [f"{name} {value:.3g}{units.get(name, '')}" for name, value in figures.items() if value is not None]
+        return f"<Evaluation: {', '.join(told)}>"
+
     @property
     def f1(self) -> float:
         """F1, also called Dice, over all pixels of all frames."""

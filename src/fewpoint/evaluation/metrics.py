@@ -43,6 +43,9 @@ class MaskScores:
     pooled: Score
     frames: tuple[Score, ...]
 
+    def __repr__(self) -> str:
+        return f"<MaskScores: F1 {self.pooled.f1:.3g} over {len(self.frames)} frames>"
+
 
 def score_masks(masks: np.ndarray, truth: np.ndarray) -> MaskScores:
     """Compare (T, H, W) bool masks with the truth; a frame without object and without mask scores 1.

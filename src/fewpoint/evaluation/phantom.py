@@ -26,6 +26,9 @@ class Phantom:
     points: PointSet
     truth: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<Phantom: {self.sequence!r}, {self.points!r}>"
+
 
 def make_phantom(n_frames: int = 24, size: tuple[int, int] = (96, 96), seed: int = 0, *, channels: int = 1) -> Phantom:
     """Paint a textured object that moves, deforms and changes size over tissue with still distractors; uint8.

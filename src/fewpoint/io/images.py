@@ -1,12 +1,14 @@
 """Frames of one volume or video, from a file or a folder."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from fewpoint.core.given import need_path
+from fewpoint.core.given import fault, need_path, need_whole
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.plain_text import parse_number
 from fewpoint.core.sequence import ImageSequence
@@ -43,7 +45,7 @@ def read_sequence(
     axis: str = "auto",
     channels: tuple[int, ...] = (),
     added: tuple[str | Path, ...] = (),
-    window: tuple[float, float] | None = None,
+    window: tuple[float, float] | str | None = None,
 ) -> ImageSequence:
     """Read the frames at a path in any of FORMATS, or at dicomweb://HOST/…, in the pixel type they are stored in.
 
@@ -51,12 +53,15 @@ def read_sequence(
     axis: along which a volume is cut: 0, 1 or 2 of its stored axes, sagittal, coronal, axial, or auto for the coarsest.
     added: further files on the same grid, whose channels follow those of the first.
     channels: the channels to keep, counted from zero over all files; all if empty.
-    window: pixel values that become black and white, see parse_window; measured if it is None.
+    window: pixel values that become black and white, or text as parse_window reads it, such as "lung"; measured if it
+    is None.
     """
+    window = parse_window(window) if isinstance(window, str) else window
+    channels = _as_channels(channels)
     path, others = locate(need_path(path, "the input")), tuple(map(name_input, added))
     stack = _add_channels(_read_frames(path, axis), [_read_frames(locate(other), axis) for other in others], others)
     frames = _choose_channels(stack.frames, channels)
-    reading = Reading(axis, tuple(channels), others, window)
+    reading = Reading(axis, channels, others, window)
     place, origin = str(path.absolute()), find_origin(path)
     source = Source(place, stack.format, stack.geometry, stack.header, reading, stack.notes, stack.unit, origin)
     return replace(ImageSequence.from_array(frames), names=stack.names, source=source, window=window)
@@ -111,6 +116,12 @@ def _add_channels(first: Stack, others: list[Stack], paths: tuple[str, ...]) -> 
     if not others:
         return first
     return replace(first, frames=np.concatenate([stack.frames for stack in (first, *others)], axis=-1))
+
+
+def _as_channels(channels: Any) -> tuple[int, ...]:
+    if isinstance(channels, str) or not isinstance(channels, Iterable):
+        raise fault(channels, "channels", "whole numbers that count from zero")
+    return tuple(need_whole(channel, "a channel") for channel in channels)
 
 
 def _choose_channels(frames: np.ndarray, channels: tuple[int, ...]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,19 +31,24 @@ APART = 0.1  # of the masks of clicked frames
 LISTED = 6  # stretches of frames that are named
 
 
-def find_doubts(sequence: ImageSequence, points: PointSet, result: Result, health: Health) -> tuple[str, ...]:
-    """Sentences about the clicks on one object and its masks, those that matter most first."""
+@dataclass(frozen=True)
+class Doubts:
+    """Sentences. misplaced: that clicks may not lie on the object at all. others: about single clicks and masks."""
+
+    misplaced: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+def find_doubts(sequence: ImageSequence, points: PointSet, result: Result, health: Health) -> Doubts:
+    """What to doubt of the clicks on one object and of its masks, what matters most first."""
     rows = points.coordinates[np.unique(np.linspace(0, len(points) - 1, MOST_CLICKS).astype(int))]
     radius = math.sqrt(result.areas[result.areas > 0].mean() / math.pi) if result.areas.any() else 0.0
     if len(rows) < FEWEST_CLICKS or radius < 1:
-        return tuple(filter(None, [_doubt_parts(points, result)]))
+        return Doubts((), tuple(filter(None, [_doubt_parts(points, result)])))
     told, seen = tell_apart(sequence, window_of(sequence), rows, radius), look_at_clicks(sequence, rows)
-    found = (
-        _doubt_order(sequence, rows, radius, told, seen),
-        _doubt_object(result, health, told, seen) or _doubt_some(rows, seen),
-        _doubt_parts(points, result),
-    )
-    return tuple(filter(None, found))
+    order, background = _doubt_order(sequence, rows, radius, told, seen), _doubt_object(result, health, told, seen)
+    others = (None if background else _doubt_some(rows, seen), _doubt_parts(points, result))
+    return Doubts(tuple(filter(None, (order, background))), tuple(filter(None, others)))
 
 
 def _doubt_order(

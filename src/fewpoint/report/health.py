@@ -20,7 +20,7 @@ MOST_ASKED = 400  # pixels of a frame whose distance to clicks is measured
 class Health:
     """Figures in [0, 1], 1 the best; None if there is nothing to measure.
 
-    score: the mean of those of SCORED that are there.
+    score: the mean of those of SCORED that are there; a tenth less if clicks may not lie on the object, see judge.
     distinct: how far looks alone, learnt from other frames, tell the masks from what surrounds them, see look_again.
     near_clicks: mean over the pixels of the masks of exp(-distance to the nearest click), in radii of the object and
     tenths of the sequence.
@@ -60,7 +60,7 @@ class Health:
 FIGURES = tuple(field.name for field in fields(Health))
 
 # Those that rank results by their real F1 (benchmarks/health.py); the others point to single faults.
-SCORED = ("distinct", "near_clicks", "decided", "sturdy")
+SCORED = ("distinct", "near_clicks", "decided", "sturdy", "steadiness")
 
 # What a person reads.
 WORDS = {

@@ -1,12 +1,14 @@
 """All that can be said about a result without the truth: its health, its frames worth a look, what to doubt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fewpoint.core import ImageSequence, PointSet, Result
 from fewpoint.report.doubts import find_doubts
 from fewpoint.report.health import Health, measure_health
 from fewpoint.report.looking import look_again
 from fewpoint.report.uncertainty import FrameWorth, count_suggested, rank_frames
+
+DOUBTED = 0.9  # of the score is left if clicks may not lie on the object at all
 
 
 @dataclass(frozen=True)
@@ -35,4 +37,7 @@ def judge(sequence: ImageSequence, points: PointSet, result: Result) -> Judgemen
     """Judge the masks of one object. points: the clicks on it."""
     looks = look_again(sequence, result.masks)
     health = measure_health(result, points, looks)
-    return Judgement(health, rank_frames(result, looks), find_doubts(sequence, points, result, health))
+    doubts = find_doubts(sequence, points, result, health)
+    if doubts.misplaced:
+        health = replace(health, score=DOUBTED * health.score)
+    return Judgement(health, rank_frames(result, looks, points), (*doubts.misplaced, *doubts.others))

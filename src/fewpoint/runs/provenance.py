@@ -2,6 +2,7 @@
 
 import shlex
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from fewpoint.core.job import EVERY, GivenBound, GivenWords, Job, Value
@@ -9,9 +10,11 @@ from fewpoint.report.judging import Judgement
 
 ASKED = "asked"  # where the manifest keeps it
 NAMED_FRAMES = 6
-LOOK = (
-    "Look at frames {} first. Where a mask is wrong, add clicks on what it misses and negative points on what it "
-    "should not hold, and refine the run, which takes a fraction of its time."
+READING = ("--axis", "--channels", "--with", "--window")  # options that a refinement needs again
+LOOK = "Look at frames {} first."
+REFINE = (
+    "Where a mask is wrong, add clicks on what it misses and negative points on what it should not hold, and refine "
+    "the run, which takes a fraction of its time."
 )
 RECUT = "If all masks are too small or too large, or have specks, cut them anew in a second; the old ones are kept."
 CONVERT = "Take the masks to another program."
@@ -91,7 +94,8 @@ def _write_words(name: str, given: GivenWords) -> list[tuple[str, str]]:
 def suggest_steps(asked: dict[str, str], folder: Path, judged: Judgement, learnt: bool) -> tuple[tuple[str, str], ...]:
     """What to do with a finished run, each with its command. learnt: whether it has networks that can be refined."""
     run, frames = shlex.quote(str(folder)), ", ".join(map(str, judged.suggested[:NAMED_FRAMES]))
-    steps = [(LOOK.format(frames), _write_refinement(asked, folder) if learnt else "")] if frames else []
+    look = LOOK.format(frames)
+    steps = [(f"{look} {REFINE}", _write_refinement(asked, folder)) if learnt else (look, "")] if frames else []
     steps += [(RECUT, f"fewpoint recut {run} --size 1.2 --clean")] if learnt else []
     return (*steps, (CONVERT, f"fewpoint convert {run} --format nifti"))
 
@@ -99,5 +103,7 @@ def suggest_steps(asked: dict[str, str], folder: Path, judged: Judgement, learnt
 def _write_refinement(asked: dict[str, str], folder: Path) -> str:
     points = asked.get("Points", "")
     given = points if Path(points).is_file() else "POINTS.csv"
+    told = shlex.split(asked.get("Command", ""))
+    reading = [part for option, value in pairwise(told) if option in READING for part in (option, value)]
     refined = ["--refine", str(folder), "--out", f"{folder}-2"]
-    return shlex.join(["fewpoint", "segment", asked.get("Input", "INPUT"), "--points", given, *refined])
+    return shlex.join(["fewpoint", "segment", asked.get("Input", "INPUT"), "--points", given, *reading, *refined])

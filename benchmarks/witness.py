@@ -1,7 +1,7 @@
 """A pretrained model beside our networks on the twenty development sequences: `python benchmarks/witness.py --help`.
 
-python benchmarks/witness.py ask OUT --jobs 12     ours alone, and the model's answers to a family of prompts about every
-                                                   frame that are made of what our networks say
+python benchmarks/witness.py ask OUT --jobs 12     ours alone, and the model's answers to a family of prompts, made
+                                                   of what our networks say about each frame
 python benchmarks/witness.py alone OUT --jobs 12   the model alone: from clicks under the bound, and from the true box
 python benchmarks/witness.py both OUT --jobs 12    ours with the model as a witness, from frames to masks
 python benchmarks/witness.py table OUT             F1 of all of it, how often the model was asked and believed
@@ -49,7 +49,7 @@ from fewpoint.witness.trust import Belief
 SUITE = Path(__file__).parent / "suites" / "dev20-witness.toml"
 STARTS = {"click": ("2dlocs", "eta"), "none": ("2dlocs", "none"), "every5": ("points_every5", "eta")}
 MODEL = "sam2-tiny"
-LEVELS = (0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MOVES = {
     "smaller-5": (0.05, -0.05, 0.05, -0.05),
     "down": (0.05, 0.05, 0.05, 0.05),
@@ -166,18 +166,18 @@ def ask_family(frames: KeptFrames, frame: int, chances: np.ndarray, clicks: np.n
         chosen = [choose(_open(answer), part) for answer, part in zip(answers, asked[name], strict=True)]
         first[name] = [logits >= 0 for logits, _ in chosen]
         put(f"{name} chosen", [logits for logits, _ in chosen], [score for _, score in chosen])
-        best = [_open(answer).best for answer in answers]
-        put(f"{name} top", best, [float(_open(answer).scores.max()) for answer in answers])
         if len(answers[0].masks) == 4:
             put(f"{name} single", [each.masks[0] for each in answers], [float(each.scores[0]) for each in answers])
-    again = {
-        name: [Prompt(box_round(mask)) for mask in some]
-        for name, some in first.items()
-        if name.startswith("level") and some and all(mask.any() for mask in some)
-    }
-    for name, answers in answer_all(frames, frame, again).items():
-        chosen = [choose(_open(answer), mask) for answer, mask in zip(answers, first[name], strict=True)]
-        put(f"{name} again", [logits for logits, _ in chosen], [score for _, score in chosen])
+    for turn in ("again", "once more"):
+        boxes = {
+            name: [Prompt(box_round(mask)) for mask in some]
+            for name, some in first.items()
+            if name.startswith("level") and all(mask.any() for mask in some)
+        }
+        for name, answers in answer_all(frames, frame, boxes).items():
+            chosen = [choose(_open(answer), mask) for answer, mask in zip(answers, first[name], strict=True)]
+            first[name] = [logits >= 0 for logits, _ in chosen]
+            put(f"{name} {turn}", [logits for logits, _ in chosen], [score for _, score in chosen])
     places = clicks if len(clicks) else np.stack([deepest(part) for part in middle])
     logits = np.clip(np.log(chances + 1e-3) - np.log(1 - chances + 1e-3), -6, 6)
     others = {

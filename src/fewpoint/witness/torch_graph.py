@@ -194,7 +194,7 @@ def _resize(settings: dict, value: Tensor, *how: Tensor | None) -> Tensor:
 
 def _gather(settings: dict, value: Tensor, places: Tensor) -> Tensor:
     axis = settings.get("axis", 0) % value.ndim
-    return value[(slice(None),) * axis + (places.to(value.device),)]
+    return value[(slice(None),) * axis + (places,)]
 
 
 def _unsqueeze(settings: dict, value: Tensor, axes: Tensor) -> Tensor:
@@ -206,7 +206,7 @@ def _unsqueeze(settings: dict, value: Tensor, axes: Tensor) -> Tensor:
 
 def _scatter(settings: dict, value: Tensor, places: Tensor, updates: Tensor) -> Tensor:
     result = value.clone()
-    result[tuple(places.to(value.device).unbind(-1))] = updates
+    result[tuple(places.unbind(-1))] = updates
     return result
 
 

@@ -4,6 +4,7 @@ python benchmarks/witness.py ask OUT --jobs 12     ours alone, and the model's a
                                                    of what our networks say about each frame
 python benchmarks/witness.py alone OUT --jobs 12   the model alone: from clicks under the bound, and from the true box
 python benchmarks/witness.py both OUT --jobs 12    ours with the model as a witness, from frames to masks
+python benchmarks/witness.py features OUT          ours, with features of a model as further channels
 python benchmarks/witness.py table OUT             F1 of all of it, how often the model was asked and believed
 
 Each start is a kind of clicks and of bound: "click" a click on every frame with the paper's bound, "none" the same
@@ -48,7 +49,8 @@ from fewpoint.witness.trust import Belief
 
 SUITE = Path(__file__).parent / "suites" / "dev20-witness.toml"
 STARTS = {"click": ("2dlocs", "eta"), "none": ("2dlocs", "none"), "every5": ("points_every5", "eta")}
-MODEL = "sam2-tiny"
+MODEL, FEATURES = "sam2-tiny", "dinov2-small"
+COMPONENTS = 5  # of features
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MOVES = {
     "smaller-5": (0.05, -0.05, 0.05, -0.05),
@@ -283,7 +285,7 @@ def run_cell(cell: Cell) -> str:
     sequence, truth = read_sequence(folder), read_masks(folder / TRUTH_FOLDER)
     points, bound = STARTS[cell.start]
     given = sequence, read_points(folder / f"{points}.csv", sequence), give_bound(bound, truth)
-    made = {"ask": record, "both": run_both, "alone": run_model}[cell.step](cell, given, truth)
+    made = STEPS[cell.step](cell, given, truth)
     values = {"type": cell.type, "name": cell.name, "start": cell.start, "frames": len(sequence), **made}
     values["seconds"] = time.perf_counter() - started
     cell.result.with_suffix(".part").write_text(json.dumps(values))
@@ -373,6 +375,48 @@ def run_model(cell: Cell, given: tuple, truth: np.ndarray) -> dict[str, Any]:
     }
 
 
+def run_with_features(cell: Cell, given: tuple, truth: np.ndarray) -> dict[str, Any]:
+    """Ours, whose networks see the first components of a feature model beside the image; all else sees the image."""
+    import torch
+
+    from fewpoint.bench.methods import build_method
+    from fewpoint.learning import samples
+    from fewpoint.pipeline import stages
+
+    reduce_sequence, build_network = samples.reduce_sequence, stages.build_network
+
+    def reduce_both(sequence: ImageSequence, size: Any) -> Any:
+        frames = reduce_sequence(sequence, size)
+        maps = torch.from_numpy(find_components(sequence).transpose(0, 3, 1, 2))
+        maps = torch.nn.functional.interpolate(maps, size.reduced, mode="bilinear")
+        wider = torch.zeros((len(frames), COMPONENTS, *frames.shape[2:]))
+        wider[:, :, : size.reduced[0], : size.reduced[1]] = maps
+        return torch.cat([frames, wider], 1)
+
+    method = build_method(cell.preset, (), cell.device)
+    with (
+        mock.patch.object(samples, "reduce_sequence", reduce_both),
+        mock.patch.object(stages, "build_network", lambda channels, *rest: build_network(channels + COMPONENTS, *rest)),
+    ):
+        result = method.segment(*given, seed=0)
+    return {"f1": score_masks(result.masks, truth).pooled.f1, "memory": peak()}
+
+
+def find_components(sequence: ImageSequence) -> np.ndarray:
+    """(T, h, w, COMPONENTS) float32 in [0, 1]: the first principal components of the features of all frames."""
+    from fewpoint.witness.encoding import EncodedStore, describe_frames
+    from fewpoint.witness.models import load_features
+
+    store = EncodedStore(Path("/nonexistent"), 0)
+    grids = np.stack(describe_frames(sequence, load_features(FEATURES, threads=1), store))
+    flat = grids.reshape(-1, grids.shape[-1]).astype(np.float64)
+    flat -= flat.mean(0)
+    _, axes = np.linalg.eigh(flat.T @ flat)
+    values = flat @ axes[:, : -COMPONENTS - 1 : -1]
+    low, high = np.percentile(values, (1, 99), axis=0)
+    return np.clip((values - low) / (high - low), 0, 1).reshape(*grids.shape[:3], -1).astype(np.float32)
+
+
 @dataclass(eq=False)
 class Remembering:
     """A model that encodes a picture once."""
@@ -401,6 +445,9 @@ def load_once(out: Path, whole: bool) -> Promptable:
     if whole not in LOADED:
         LOADED[whole] = load_model(out, whole)
     return LOADED[whole]
+
+
+STEPS = {"ask": record, "both": run_both, "alone": run_model, "features": run_with_features}
 
 
 def segment(cell: Cell, given: tuple, call: Any, listener: Any = lambda event: None) -> tuple[Any, list[int]]:
@@ -480,9 +527,11 @@ def show(out: Path) -> None:
         elif step == "both":
             own["both"], own["believed"] = values["f1"], values["share"]
             extra[values["start"], values["name"]] = values
+        elif step == "features":
+            own["features"] = values["f1"]
         else:
             own["clicks"], own["true box"] = values["f1_points"], values["f1_box"]
-    columns = ("ours", "both", "believed", "clicks", "true box")
+    columns = ("ours", "both", "believed", "clicks", "true box", "features")
     for start in dict.fromkeys(key[0] for key in rows):
         print(f"\n{start}\n\n| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
         kinds = dict.fromkeys(key[1] for key in rows if key[0] == start)
@@ -519,7 +568,7 @@ def _cell(value: float | None) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("ask", "alone", "both", "table"))
+    parser.add_argument("step", choices=(*STEPS, "table"))
     parser.add_argument("out", type=Path)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--preset", default="accurate")

@@ -10,6 +10,13 @@ from fewpoint.io.extras import need
 CUDA = "CUDAExecutionProvider"
 
 
+def find_gpu() -> bool:
+    """Whether there is a GPU that torch can use."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
 def open_network(path: Path, threads: int = 0, on_gpu: bool = False) -> Any:
     """A session, or if there is a GPU that onnxruntime's build cannot use, what torch makes of the file there."""
     runtime = need("onnxruntime", "witness", "a pretrained model needs")

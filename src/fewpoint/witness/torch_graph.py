@@ -6,6 +6,7 @@ with all that does not depend on the input worked out.
 
 import hashlib
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -35,31 +36,34 @@ class Port(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One operation: its name, settings, and what it takes and gives by name."""
+    """One operation: its name, settings, what it takes and gives by name, and what nothing takes after it."""
 
     kind: str
     settings: dict[str, Any]
     takes: tuple[str, ...]
     gives: tuple[str, ...]
+    frees: frozenset[str]
 
 
 class TorchGraph:
-    """A network with the calls of an onnxruntime session; computes in `precision` on a device."""
+    """A network with the calls of an onnxruntime session; computes in `precision` on a device, one call at a time."""
 
     def __init__(self, model: Any, device: torch.device, precision: torch.dtype = torch.float32) -> None:
         onnx = need("onnx", "witness", "a pretrained model needs")
         graph = model.graph
-        self._device, self._precision = device, precision
+        self._device, self._precision, self._turn = device, precision, threading.Lock()
         self._own: dict[str, Callable[..., Any]] = {"Cast": self._cast, "ConstantOfShape": self._fill}
         self._weights = {each.name: self._keep(onnx.numpy_helper.to_array(each)) for each in graph.initializer}
+        last = {name: number for number, node in enumerate(graph.node) for name in (*node.output, *node.input)}
         self._steps = tuple(
             Step(
                 node.op_type,
                 {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute},
                 tuple(node.input),
                 tuple(node.output),
+                frozenset(name for name in (*node.input, *node.output) if last[name] == number),
             )
-            for node in graph.node
+            for number, node in enumerate(graph.node)
         )
         unknown = sorted({step.kind for step in self._steps} - OPERATIONS.keys() - self._own.keys())
         if unknown:
@@ -88,15 +92,18 @@ class TorchGraph:
     def get_outputs(self) -> tuple[Port, ...]:
         return self._outputs
 
-    @torch.inference_mode()
     def run(self, names: list[str] | None, given: dict[str, np.ndarray]) -> list[np.ndarray]:
-        values = {**self._weights, **{name: self._keep(value) for name, value in given.items()}}
-        for step in self._steps:
-            work = self._own.get(step.kind) or OPERATIONS[step.kind]
-            made = work(step.settings, *(values[name] if name else None for name in step.takes))
-            values.update(zip(step.gives, made if isinstance(made, tuple | list) else (made,), strict=True))
         wanted = [port.name for port in self._outputs] if names is None else names
-        return [values[name].float().cpu().numpy() for name in wanted]
+        with self._turn, torch.inference_mode():  # what one call holds on a GPU is enough
+            values = {**self._weights, **{name: self._keep(value) for name, value in given.items()}}
+            for step in self._steps:
+                work = self._own.get(step.kind) or OPERATIONS[step.kind]
+                made = work(step.settings, *(values[name] if name else None for name in step.takes))
+                values.update(zip(step.gives, made if isinstance(made, tuple | list) else (made,), strict=True))
+                for name in step.frees.difference(wanted):
+                    values.pop(name, None)
+                del made
+            return [values[name].float().cpu().numpy() for name in wanted]
 
     def _cast(self, settings: dict, value: Tensor) -> Tensor:
         kind = CASTS[settings["to"]]

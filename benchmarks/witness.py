@@ -38,13 +38,12 @@ from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import TRUTH_FOLDER, read_masks
 from fewpoint.io.memory import measure_peak
 from fewpoint.io.points import read_points
-from fewpoint.learning.components import label_components
 from fewpoint.methods.competitors.sam2_points import ask_with
 from fewpoint.methods.competitors.sam_points import SamPoints, take_largest_allowed
-from fewpoint.witness.asking import box_round, choose, find_parts, overlap, shake
+from fewpoint.witness.asking import box_round, choose, find_middle, find_parts, find_parts_at, overlap
 from fewpoint.witness.encoding import EMPTY, Pictures
 from fewpoint.witness.heard import Heard
-from fewpoint.witness.models import Answer, Encoded, Prompt, Promptable
+from fewpoint.witness.models import Answer, Encoded, Prompt, Promptable, PromptBox
 from fewpoint.witness.trust import Belief
 
 SUITE = Path(__file__).parent / "suites" / "dev20-witness.toml"
@@ -135,18 +134,9 @@ class KeptFrames:
         return {"prompts": self.asked, "encoding_s": self.encoding_s, "asking_s": self.asking_s}
 
 
-def parts_at(chances: np.ndarray, level: float) -> list[np.ndarray]:
-    """The largest parts of what is likelier than a level, and hangs together with what is likelier than 0.5."""
-    mask = chances >= level
-    if level < 0.5:
-        labels, _ = label_components(mask)
-        mask &= np.isin(labels, np.unique(labels[chances >= 0.5]))
-    return find_parts(mask)
-
-
 def ask_family(frames: KeptFrames, frame: int, chances: np.ndarray, clicks: np.ndarray) -> dict[str, Any]:
     """The model's answers to a family of prompts about a frame: masks (H, W) bool by name, and their scores."""
-    parts = {level: parts_at(chances, level) for level in LEVELS}
+    parts = {level: find_parts_at(chances, level) for level in LEVELS}
     middle = parts[0.5]
     if not middle:
         return {}
@@ -154,7 +144,7 @@ def ask_family(frames: KeptFrames, frame: int, chances: np.ndarray, clicks: np.n
     scores: dict[str, float] = {}
 
     def put(name: str, some: list[np.ndarray], worth: list[float]) -> None:
-        masks[name] = np.logical_or.reduce([each >= 0 for each in some])
+        masks[name] = np.logical_or.reduce(some)
         scores[name] = round(float(np.mean(worth)), 4)
 
     boxes = {f"level-{level}": [Prompt(box_round(part)) for part in parts[level]] for level in LEVELS}
@@ -166,10 +156,11 @@ def ask_family(frames: KeptFrames, frame: int, chances: np.ndarray, clicks: np.n
     first: dict[str, list[np.ndarray]] = {}
     for name, answers in taken.items():
         chosen = [choose(_open(answer), part) for answer, part in zip(answers, asked[name], strict=True)]
-        first[name] = [logits >= 0 for logits, _ in chosen]
-        put(f"{name} chosen", [logits for logits, _ in chosen], [score for _, score in chosen])
+        first[name] = [mask for mask, _ in chosen]
+        put(f"{name} chosen", first[name], [score for _, score in chosen])
         if len(answers[0].masks) == 4:
-            put(f"{name} single", [each.masks[0] for each in answers], [float(each.scores[0]) for each in answers])
+            alone = [each.masks[0] >= 0 for each in answers]
+            put(f"{name} single", alone, [float(each.scores[0]) for each in answers])
     for turn in ("again", "once more"):
         boxes = {
             name: [Prompt(box_round(mask)) for mask in some]
@@ -178,24 +169,24 @@ def ask_family(frames: KeptFrames, frame: int, chances: np.ndarray, clicks: np.n
         }
         for name, answers in answer_all(frames, frame, boxes).items():
             chosen = [choose(_open(answer), mask) for answer, mask in zip(answers, first[name], strict=True)]
-            first[name] = [logits >= 0 for logits, _ in chosen]
-            put(f"{name} {turn}", [logits for logits, _ in chosen], [score for _, score in chosen])
-    places = clicks if len(clicks) else np.stack([deepest(part) for part in middle])
+            first[name] = [mask for mask, _ in chosen]
+            put(f"{name} {turn}", first[name], [score for _, score in chosen])
+    places = clicks if len(clicks) else np.stack([find_middle(part) for part in middle])
     logits = np.clip(np.log(chances + 1e-3) - np.log(1 - chances + 1e-3), -6, 6)
     others = {
         "rough": [
             Prompt(box_round(part), rough=np.where(part | ~np.logical_or.reduce(middle), logits, -8)) for part in middle
         ],
-        "clicked": [Prompt(box_round(part), clicks=deepest(part)[np.newaxis]) for part in middle],
+        "clicked": [Prompt(box_round(part), clicks=find_middle(part)[np.newaxis]) for part in middle],
         "places": [Prompt(clicks=places)],
     }
     taken = answer_all(frames, frame, others)
     for name in ("rough", "clicked"):
         chosen = [choose(_open(answer), part) for answer, part in zip(taken[name], middle, strict=True)]
-        put(name, [logits for logits, _ in chosen], [score for _, score in chosen])
+        put(name, [mask for mask, _ in chosen], [score for _, score in chosen])
     alone = _open(taken["places"][0])
     for number, place in enumerate(np.argsort([(mask >= 0).sum() for mask in alone.masks]).tolist()):
-        put(f"places {number}", [alone.masks[place]], [float(alone.scores[place])])
+        put(f"places {number}", [alone.masks[place] >= 0], [float(alone.scores[place])])
     return {"masks": masks, "scores": scores, "parts": len(middle)}
 
 
@@ -210,12 +201,12 @@ def _open(answer: Answer) -> Answer:
     return Answer(answer.masks[-3:], answer.scores[-3:])
 
 
-def deepest(mask: np.ndarray) -> np.ndarray:
-    """Row and column of the pixel farthest from the edge."""
-    from scipy.ndimage import distance_transform_edt
-
-    depths = distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]  # type: ignore[index]
-    return np.array(np.unravel_index(int(depths.argmax()), mask.shape))
+def shake(box: PromptBox, moves: tuple[float, float, float, float], size: tuple[int, ...]) -> PromptBox:
+    """The box with its top, bottom, left and right moved by shares of its height and width, within a frame."""
+    height, width = box.bottom - box.top, box.right - box.left
+    top, bottom = (side + move * height for side, move in zip((box.top, box.bottom), moves[:2], strict=True))
+    left, right = (side + move * width for side, move in zip((box.left, box.right), moves[2:], strict=True))
+    return PromptBox(max(top, 0.0), min(bottom, size[0]), max(left, 0.0), min(right, size[1]))
 
 
 @dataclass(eq=False)
@@ -240,7 +231,7 @@ class Recorder:
             )
         self.told = {"values": np.asarray(values), "found": found, "blind": self.ask_blind(values)}
         nothing = Belief(np.zeros(len(values)), float("nan"), "it is only recorded")
-        return Heard(np.zeros(values.shape, np.int8), nothing)
+        return Heard(np.zeros(values.shape, bool), nothing)
 
     def ask_blind(self, values: np.ndarray) -> list[tuple[int, float]]:
         """Overlap of answers about an empty picture with those about eight frames, asked with the same boxes."""
@@ -309,8 +300,7 @@ def record(cell: Cell, given: tuple, truth: np.ndarray) -> dict[str, Any]:
     told = recorders[0].told
     save_answers(cell.result.with_suffix(".answers.xz"), told["found"], told["values"].shape[1:])
     save_packed(cell.result.with_suffix(".probabilities.xz"), quantise(told["values"]))
-    masks = np.packbits(result.masks)
-    cell.result.with_suffix(".masks.xz").write_bytes(lzma.compress(masks.tobytes()))
+    save_packed(cell.result.with_suffix(".masks.xz"), np.packbits(result.masks))
     scored = {"f1": score_masks(result.masks, truth).pooled.f1}
     others = [{key: value for key, value in each.items() if key != "masks"} for each in told["found"]]
     return {
@@ -326,41 +316,75 @@ def record(cell: Cell, given: tuple, truth: np.ndarray) -> dict[str, Any]:
 
 
 def run_both(cell: Cell, given: tuple, truth: np.ndarray) -> dict[str, Any]:
-    """Ours with the model as a witness."""
-    from fewpoint.pipeline.witnessing import Witness
+    """Ours with the model as a witness, as `--witness` would have it."""
+    from fewpoint.bench.methods import build_method
+    from fewpoint.pipeline import witnessing
 
-    heard: list[Heard] = []
-    kept: list[KeptFrames] = []
+    model = Counting(load_once(Path(cell.out), False))
+    beliefs: list[Belief] = []
     said: list[str] = []
 
-    class Remembered(Witness):
+    class Remembered(witnessing.Witness):
         def testify(self, task: Any, maps: ProbabilityMaps, name: str = "") -> Heard:
-            heard.append(super().testify(task, maps, name))
-            return heard[-1]
+            heard = super().testify(task, maps, name)
+            beliefs.append(heard.belief)
+            return heard
 
-    @contextmanager
-    def call(name: str, sequence: ImageSequence, listener: Listener, device: Any) -> Iterator[Any]:
-        kept.append(KeptFrames(sequence, load_once(Path(cell.out), False)))
-        yield Remembered(name, kept[-1], listener)  # type: ignore[arg-type]
-        kept[-1].close()
-
+    method = build_method(cell.preset, (), cell.device, lambda event: said.append(getattr(event, "text", "")), MODEL)
     started = time.perf_counter()
-    result, _ = segment(cell, given, call, lambda event: said.append(str(getattr(event, "text", ""))))
+    with (
+        mock.patch.object(witnessing, "load_promptable", lambda name, **options: model),
+        mock.patch.object(witnessing, "Witness", Remembered),
+    ):
+        result = method.segment(*given, seed=0)
     seconds = time.perf_counter() - started
-    masks = np.packbits(result.masks)
-    cell.result.with_suffix(".masks.xz").write_bytes(lzma.compress(masks.tobytes()))
-    belief = heard[0].belief
+    save_packed(cell.result.with_suffix(".masks.xz"), np.packbits(result.masks))
+    belief = beliefs[0] if beliefs else None
     return {
         "f1": score_masks(result.masks, truth).pooled.f1,
         "run_s": seconds,
         "shape": list(result.masks.shape),
-        "weights": belief.weights.tolist(),
-        "reason": belief.reason,
-        "share": belief.share,
+        "weights": [] if belief is None else belief.weights.tolist(),
+        "share": 0.0 if belief is None else belief.share,
         "said": [text for text in said if text.startswith("witness")],
-        "count": kept[0].count(),
+        "count": model.count(),
         "memory": peak(),
     }
+
+
+@dataclass(eq=False)
+class Counting:
+    """A model of which is counted how often it is asked, and for how long."""
+
+    model: Promptable
+    asked: int = 0
+    encoded: int = 0
+    encoding_s: float = 0.0
+    asking_s: float = 0.0
+
+    @property
+    def identity(self) -> str:
+        return self.model.identity
+
+    def encode(self, picture: np.ndarray) -> Encoded:
+        started = time.perf_counter()
+        found = self.model.encode(picture)
+        self.encoding_s, self.encoded = self.encoding_s + time.perf_counter() - started, self.encoded + 1
+        return found
+
+    def ask(self, encoded: Encoded, size: tuple[int, int], prompts: list[Prompt]) -> list[Answer]:
+        started = time.perf_counter()
+        answers = self.model.ask(encoded, size, prompts)
+        self.asking_s, self.asked = self.asking_s + time.perf_counter() - started, self.asked + len(prompts)
+        return answers
+
+    def count(self) -> dict[str, float]:
+        return {
+            "prompts": self.asked,
+            "encoded": self.encoded,
+            "encoding_s": self.encoding_s,
+            "asking_s": self.asking_s,
+        }
 
 
 def run_model(cell: Cell, given: tuple, truth: np.ndarray) -> dict[str, Any]:
@@ -586,7 +610,7 @@ def main() -> None:
             asked.step,
             each.type,
             each.name,
-            str(each.input.parent if each.input.name == "input-frames" else each.input),
+            str(folder_of(each)),
             start,
             asked.preset,
             asked.device,
@@ -608,6 +632,11 @@ def main() -> None:
                 print(f"{cell.step} {cell.start} {cell.name} failed: {error!r}", flush=True)
                 cell.result.parent.mkdir(parents=True, exist_ok=True)
                 cell.result.with_suffix(".error").write_text(traceback.format_exc())
+
+
+def folder_of(sequence: Any) -> Path:
+    """Of a sequence of the suite, in the dataset's layout."""
+    return sequence.input.parent if sequence.input.name == "input-frames" else sequence.input
 
 
 def prepare_files() -> None:

@@ -41,6 +41,8 @@ class StandIn:
 
 
 def fill(box):
+    if box is None:
+        return np.zeros(PHANTOM.truth.shape[1:], bool)
     rows, columns = np.indices(PHANTOM.truth.shape[1:])
     return (rows >= box.top) & (rows < box.bottom) & (columns >= box.left) & (columns < box.right)
 

@@ -27,6 +27,7 @@ LIMIT_VARIABLE = "FEWPOINT_ENCODED_GB"
 USUAL_LIMIT_GB = 8.0
 FOLDER = "encoded"
 AT_ONCE = 4  # frames that are prepared, seen or written if nothing else is done
+LOOKED_AT, LEAST_COLOUR = 4, 0.03  # frames, and the mean difference of their channels: less is grey
 EMPTY = 0.45  # of a picture that shows nothing: the mean photograph
 
 
@@ -104,6 +105,11 @@ class Pictures:
 
     def __getitem__(self, frame: int) -> np.ndarray:
         return to_colours(self.window.apply(self.sequence.frames[frame]))
+
+    def have_colours(self) -> bool:
+        """Whether the channels of a few frames differ."""
+        some = np.unique(np.linspace(0, len(self.sequence) - 1, LOOKED_AT).astype(int)).tolist()
+        return bool(np.mean([np.ptp(self[frame], axis=-1).mean() for frame in some]) >= LEAST_COLOUR)
 
 
 def describe_frames(sequence: ImageSequence, model: FeatureModel, store: EncodedStore) -> list[np.ndarray]:

@@ -1,6 +1,7 @@
 """How far to believe a witness, studied without a GPU on the answers that benchmarks/witness.py kept.
 
 python benchmarks/trust.py OUT                 F1 with today's rule where only the last masks heed the witness
+python benchmarks/trust.py OUT --gullible      the same if it were believed about every sequence
 python benchmarks/trust.py OUT --choose        the rule's constants chosen with each type left out in turn
 
 OUT is the folder of `python benchmarks/witness.py ask OUT`. Believed frames are those of the rule; in a run the witness
@@ -178,6 +179,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--starts", nargs="+", default=list(study.STARTS), choices=list(study.STARTS))
     parser.add_argument("--choose", action="store_true")
+    parser.add_argument("--gullible", action="store_true")
     asked = parser.parse_args()
     folders = {each.name: study.folder_of(each) for each in read_suite(study.SUITE).sequences}
     cases = []
@@ -187,6 +189,11 @@ def main() -> None:
             cases += [Case.read(path, folder)] if path.exists() else []
     if asked.choose:
         choose(cases)
+    elif asked.gullible:
+        for case in cases:
+            case.colours = True
+        with constants({"LEAST_AGREEMENT": 0.0}):
+            show(cases)
     else:
         show(cases)
 

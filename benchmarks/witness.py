@@ -13,6 +13,7 @@ kept as bits, so that how far a witness is believed can be studied without a GPU
 """
 
 import argparse
+import csv
 import json
 import lzma
 import os
@@ -538,56 +539,62 @@ def peak() -> dict[str, float]:
     return {"process_mb": found.process_mb, "cuda_mb": found.cuda_mb or 0.0}
 
 
-def show(out: Path) -> None:
-    """F1 by type, and by sequence."""
-    rows: dict[tuple[str, str, str], dict[str, float]] = {}
-    extra = {}
+COLUMNS = ("ours", "both", "believed", "clicks", "true box", "features")
+COSTS = ("run_s", "prompts", "encoded", "encoding_s", "asking_s", "process_mb", "cuda_mb")
+Rows = dict[tuple[str, str, str], dict[str, float]]  # start, type and name
+
+
+def collect(out: Path) -> Rows:
+    """All that was measured about each sequence from each start."""
+    rows: Rows = {}
     for path in sorted(out.glob("*/*.json")):
         values = json.loads(path.read_text())
         own = rows.setdefault((values["start"], values["type"], values["name"]), {})
-        step = path.parent.name
-        if step == "ask":
-            own["ours"] = values["f1"]
-        elif step == "both":
-            own["both"], own["believed"] = values["f1"], values["share"]
-            extra[values["start"], values["name"]] = values
-        elif step == "features":
-            own["features"] = values["f1"]
-        else:
-            own["clicks"], own["true box"] = values["f1_points"], values["f1_box"]
-    columns = ("ours", "both", "believed", "clicks", "true box", "features")
+        match path.parent.name:
+            case "ask":
+                own["ours"] = values["f1"]
+            case "both":
+                found = {**values, **values["count"], **values["memory"]}
+                own |= {"both": values["f1"], "believed": values["share"], **{name: found[name] for name in COSTS}}
+            case "features":
+                own["features"] = values["f1"]
+            case "alone":
+                own |= {"clicks": values["f1_points"], "true box": values["f1_box"]}
+    return rows
+
+
+def show(rows: Rows) -> None:
+    """F1 by sequence and by type."""
     for start in dict.fromkeys(key[0] for key in rows):
-        print(f"\n{start}\n\n| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
-        kinds = dict.fromkeys(key[1] for key in rows if key[0] == start)
-        means = {
-            kind: [
-                _mean([row.get(column) for key, row in rows.items() if key[:2] == (start, kind)]) for column in columns
-            ]
-            for kind in kinds
-        }
+        print(f"\n{start}\n\n| | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}")
+        some = {key[1:]: row for key, row in rows.items() if key[0] == start}
+        means = []
+        for kind in dict.fromkeys(kind for kind, _ in some):
+            own = {name: row for (type_, name), row in some.items() if type_ == kind}
+            for name, row in own.items():
+                print(_line(name, [row.get(column) for column in COLUMNS]))
+            means.append([_mean([row.get(column) for row in own.values()]) for column in COLUMNS])
+            print(_line(f"**{kind}**", means[-1]))
+        print(_line("**all**", [_mean(list(each)) for each in zip(*means, strict=True)]))
+
+
+def write_rows(rows: Rows, path: Path) -> None:
+    """As a table in CSV."""
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        table = csv.writer(stream)
+        table.writerow(["start", "type", "name", *COLUMNS, *COSTS])
         for key, row in rows.items():
-            if key[0] == start:
-                print(f"| {key[2]} | " + " | ".join(_cell(row.get(column)) for column in columns) + " |")
-        for kind, values in means.items():
-            print(f"| **{kind}** | " + " | ".join(map(_cell, values)) + " |")
-        print(
-            "| **all** | " + " | ".join(_cell(_mean(list(each))) for each in zip(*means.values(), strict=True)) + " |"
-        )
-    for (start, name), values in extra.items():
-        count = values["count"]
-        print(
-            f"{start} {name}: {values['run_s']:.0f} s, {count['prompts']} prompts about {values['frames']} frames, "
-            f"encoding {count['encoding_s']:.1f} s, answers {count['asking_s']:.1f} s, {values['memory']}"
-        )
+            found = [row.get(column) for column in (*COLUMNS, *COSTS)]
+            table.writerow([*key, *("" if value is None else round(value, 4) for value in found)])
+
+
+def _line(name: str, values: list[float | None]) -> str:
+    return f"| {name} | " + " | ".join("" if value is None else f"{value:.3f}" for value in values) + " |"
 
 
 def _mean(values: list) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
 
 
 def main() -> None:
@@ -599,9 +606,13 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--starts", nargs="+", default=list(STARTS), choices=list(STARTS))
     parser.add_argument("--only", nargs="+", default=[], metavar="SEQUENCE")
+    parser.add_argument("--csv", type=Path, help="write the table here, too")
     asked = parser.parse_args()
     if asked.step == "table":
-        show(asked.out)
+        rows = collect(asked.out)
+        show(rows)
+        if asked.csv:
+            write_rows(rows, asked.csv)
         return
     asked.out.mkdir(parents=True, exist_ok=True)
     prepare_files()

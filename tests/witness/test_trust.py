@@ -177,6 +177,15 @@ def test_the_ranking_takes_the_side_of_a_claim_that_follows_it_and_not_of_one_th
     assert wins / pairs < 0.05
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_ranking_of_many_pixels_is_compared_in_half_precision_as_in_full():
+    """Probabilities of a run are kept in half precision, whose largest number is 65,504: ranks add up to more."""
+    rows, columns = np.indices((300, 300))
+    chances = (np.where(rows < 150, 0.7, 0.3) + 0.0005 * (columns - 150)).astype(np.float16)
+    half, full = (compare_ranking(columns >= 150, chances.astype(kind)) for kind in (np.float16, np.float64))
+    assert half == full and np.isfinite(half).all()
+
+
 def see_something_else_in_clicks(frame, prompt):
     """Draws what a box holds, but does not find it by itself."""
     return (

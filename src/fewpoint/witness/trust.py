@@ -102,7 +102,7 @@ def compare_ranking(claimed: np.ndarray, seen: np.ndarray) -> tuple[float, float
     depths = _distances(mask) - _distances(~mask)
     near = np.abs(depths) <= max(2.0, BAND * radius)
     steps = np.round(depths[near] / max(1.0, STEP * radius)).astype(int)
-    values, inside = seen[near], claimed[near]
+    values, inside = seen[near].astype(np.float64), claimed[near]  # ranks of half numbers are half numbers, too small
     wins = pairs = 0.0
     for step in np.unique(steps):
         here = steps == step

@@ -30,18 +30,29 @@ def save_sam2(folder: Path) -> tuple[Path, Path]:
         "rows": np.broadcast_to(centres[:, np.newaxis], (1, 1, LOW, LOW)).copy(),
         "first": np.array(0),
         "second": np.array(1),
+        "last": np.array(-1),
+        "two": np.float32(2),
+        "reach": np.float32(SIDE / 4),
         "places": np.array([-1, 1, 1, 1]),
         "sure": np.float32(10),
         "outside": np.float32(-10),
         "own": np.array([[0.1, 0.9, 0.5]], np.float32),
         "zero": np.float32(0),
     }
-    nodes = []
-    for corner in ("first", "second"):
-        nodes.append(NODE("Gather", ["point_coords", corner], [f"{corner}_corner"], axis=1))
+    nodes = [  # round a click without a box, a guess
+        NODE("Shape", ["point_labels"], ["sides"]),
+        NODE("Gather", ["sides", "second"], ["count"], axis=0),
+        NODE("Cast", ["count"], ["number"], to=FLOAT),
+        NODE("Sub", ["two", "number"], ["missing"]),
+        NODE("Relu", ["missing"], ["lone"]),
+        NODE("Mul", ["lone", "reach"], ["margin"]),
+    ]
+    for corner, place, move in (("first", "first", "Sub"), ("second", "last", "Add")):
+        nodes.append(NODE("Gather", ["point_coords", place], [f"{corner}_corner"], axis=1))
         for axis, name in (("first", "x"), ("second", "y")):
             nodes.append(NODE("Gather", [f"{corner}_corner", axis], [f"{corner}_{name}_flat"], axis=1))
-            nodes.append(NODE("Reshape", [f"{corner}_{name}_flat", "places"], [f"{corner}_{name}"]))
+            nodes.append(NODE("Reshape", [f"{corner}_{name}_flat", "places"], [f"{corner}_{name}_given"]))
+            nodes.append(NODE(move, [f"{corner}_{name}_given", "margin"], [f"{corner}_{name}"]))
     for name, grid in (("x", "columns"), ("y", "rows")):
         nodes.append(NODE("GreaterOrEqual", [grid, f"first_{name}"], [f"after_{name}"]))
         nodes.append(NODE("Less", [grid, f"second_{name}"], [f"before_{name}"]))

@@ -41,6 +41,8 @@ class StandIn:
 
 
 def fill(box):
+    if box is None:
+        return np.zeros(PHANTOM.truth.shape[1:], bool)
     rows, columns = np.indices(PHANTOM.truth.shape[1:])
     return (rows >= box.top) & (rows < box.bottom) & (columns >= box.left) & (columns < box.right)
 
@@ -109,6 +111,15 @@ def test_a_witness_that_lies_leaves_every_pixel_and_probability_as_it_was(call, 
     assert "not believed" in told
     np.testing.assert_array_equal(result.masks, alone.masks)
     np.testing.assert_array_equal(result.probabilities.values, alone.probabilities.values)
+
+
+def test_a_model_of_photographs_is_not_asked_about_frames_without_colours(call, alone, monkeypatch):
+    model, own = call(know), store.find_model("small")
+    monkeypatch.setattr(witnessing, "find_model", lambda name: replace(own, photographs=True))
+    result, (told,) = run_telling(make_task("small"))
+    assert "not asked, it learnt from photographs" in told
+    assert model.encoded == 0
+    np.testing.assert_array_equal(result.masks, alone.masks)
 
 
 def test_another_run_on_the_same_frames_encodes_nothing(call):

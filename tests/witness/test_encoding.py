@@ -7,7 +7,7 @@ import pytest
 
 from fewpoint.core import ImageSequence
 from fewpoint.errors import InputError
-from fewpoint.witness.encoding import EncodedFrames, EncodedStore, describe_frames
+from fewpoint.witness.encoding import EncodedFrames, EncodedStore, Pictures, describe_frames
 from fewpoint.witness.models import Answer, Prompt
 
 BYTES = 4096  # of an encoded frame
@@ -101,3 +101,11 @@ def test_a_limit_must_be_a_number_of_gigabytes(monkeypatch, given):
     monkeypatch.setenv("FEWPOINT_ENCODED_GB", given)
     with pytest.raises(InputError, match="must be a number of gigabytes"):
         EncodedStore.usual()
+
+
+@pytest.mark.parametrize("tint", [0.0, 0.2])
+def test_frames_have_colours_if_their_channels_differ(tint):
+    grey = np.random.default_rng(0).uniform(size=(3, 8, 9, 1))
+    frames = np.concatenate([grey, grey * (1 - tint), grey], axis=-1).astype(np.float32)
+    assert Pictures.of(ImageSequence.from_array(frames)).have_colours() is (tint > 0)
+    assert not Pictures.of(ImageSequence.from_array(frames[..., :1])).have_colours()

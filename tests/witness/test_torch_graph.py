@@ -5,12 +5,18 @@ import pytest
 import torch
 
 from fewpoint.errors import InputError
-from fewpoint.witness import store
+from fewpoint.witness import store, torch_graph
 from fewpoint.witness.sessions import open_session
-from fewpoint.witness.torch_graph import TorchGraph
-from witness_stand_ins import FLOAT, NODE, VALUE, save_network, save_sam2
+from fewpoint.witness.torch_graph import TorchGraph, obtain_plain
+from witness_stand_ins import FLOAT, NODE, VALUE, onnx, save_network, save_sam2
 
 CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """Of models, so that nothing is left in the user's."""
+    monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path / "models"))
 
 
 def save_every_operation(path):
@@ -57,7 +63,7 @@ def save_every_operation(path):
     return path
 
 
-def test_every_operation_gives_what_onnxruntime_gives(tmp_path):
+def test_every_operation_gives_what_onnxruntime_gives(tmp_path, own_folder):
     path = save_every_operation(tmp_path / "network.onnx")
     picture = np.random.default_rng(1).normal(size=(1, 2, 8, 12)).astype(np.float32)
     graph = TorchGraph.load(path, CPU)
@@ -66,7 +72,84 @@ def test_every_operation_gives_what_onnxruntime_gives(tmp_path):
     assert [(port.name, port.shape) for port in graph.get_inputs()] == [("image", (1, 2, 8, 12))]
 
 
-def test_a_network_with_other_operations_is_refused(tmp_path):
+def save_answering_operations(path):
+    """A small network with each of the operations that a decoder has besides, on two rows of three."""
+    random = np.random.default_rng(2)
+    constants = {
+        "none": np.array(0),
+        "one": np.array(1),
+        "first": np.array([0]),
+        "last": np.array([1]),
+        "twice": np.array([1, 2]),
+        "pair": np.array([5, 7]),
+        "square": np.array([-1, 2, 1, 2]),
+        "weights": random.normal(size=(4, 3)).astype(np.float32),
+        "bias": random.normal(size=4).astype(np.float32),
+        "kernel": random.normal(size=(2, 3, 2, 2)).astype(np.float32),
+        "row": np.array([[0.5, -0.5, 0.25]], np.float32),
+        "two": np.float32(2),
+        "low": np.float32(-0.4),
+        "high": np.float32(0.9),
+    }
+    nodes = [
+        NODE("Shape", ["given"], ["sides"]),
+        NODE("Gather", ["sides", "none"], ["count"], axis=0),
+        NODE("Range", ["none", "count", "one"], ["numbers"]),
+        NODE("Unsqueeze", ["numbers", "last"], ["places"]),
+        NODE("Expand", ["row", "sides"], ["rows"]),
+        NODE("ScatterND", ["given", "places", "rows"], ["scattered"]),
+        NODE("Equal", ["given", "scattered"], ["same"]),
+        NODE("Not", ["same"], ["other"]),
+        NODE("Cast", ["other"], ["otherness"], to=FLOAT),
+        NODE("Cast", ["sides"], ["lengths"], to=FLOAT),
+        NODE("Slice", ["lengths", "first", "last"], ["length"]),
+        NODE("Sqrt", ["length"], ["root"]),
+        NODE("Sub", ["given", "otherness"], ["less"]),
+        NODE("Div", ["less", "root"], ["parted"]),
+        NODE("Gemm", ["parted", "weights", "bias"], ["mixed"], transB=1, alpha=0.5, beta=2.0),
+        NODE("Relu", ["mixed"], ["kept"]),
+        NODE("Neg", ["kept"], ["turned"]),
+        NODE("Sin", ["turned"], ["sine"]),
+        NODE("Cos", ["mixed"], ["cosine"]),
+        NODE("Concat", ["sine", "cosine"], ["waves"], axis=1),
+        NODE("Reshape", ["waves", "square"], ["planes"]),
+        NODE("ConvTranspose", ["planes", "kernel"], ["wide"], strides=[2, 2], group=1, kernel_shape=[2, 2]),
+        NODE("Pow", ["wide", "two"], ["squares"]),
+        NODE("ReduceMean", ["squares"], ["means"], axes=[1], keepdims=1),
+        NODE("Sigmoid", ["means"], ["shares"]),
+        NODE("Clip", ["shares", "low", "high"], ["clipped"]),
+        NODE("ConstantOfShape", ["sides"], ["zeros"]),
+        NODE("Where", ["same", "zeros", "given"], ["chosen"]),
+        NODE("Tile", ["chosen", "twice"], ["tiled"]),
+        NODE("OneHot", ["numbers", "count", "pair"], ["hot"], axis=-1),
+    ]
+    whole = onnx.TensorProto.INT64
+    outputs = [VALUE("clipped", FLOAT, None), VALUE("tiled", FLOAT, None), VALUE("hot", whole, None)]
+    save_network(path, nodes, [VALUE("given", FLOAT, ["n", 3])], outputs, constants, opset=16)
+    return path
+
+
+def test_every_operation_of_a_decoder_gives_what_onnxruntime_gives(tmp_path, own_folder):
+    path = save_answering_operations(tmp_path / "network.onnx")
+    given = {"given": np.array([[0.5, 1, -2], [0.1, -0.5, 0.25]], np.float32)}
+    for expected, found in zip(
+        *(each.run(None, given) for each in (open_session(path), TorchGraph.load(path, CPU))), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_network_is_put_in_plain_terms_once_and_again_if_that_is_damaged(tmp_path, own_folder, monkeypatch):
+    path = save_every_operation(tmp_path / "network.onnx")
+    content = obtain_plain(path)
+    (kept,) = (tmp_path / "models").rglob("*.onnx")
+    with monkeypatch.context() as without:
+        without.setattr(torch_graph, "_make_plain", None)
+        assert obtain_plain(path) == content == kept.read_bytes()
+    kept.write_bytes(content[:-1])
+    assert obtain_plain(path) == content == kept.read_bytes()
+
+
+def test_a_network_with_other_operations_is_refused(tmp_path, own_folder):
     with pytest.raises(InputError, match="torch cannot run a network with"):
         TorchGraph.load(save_sam2(tmp_path)[1], CPU)
 

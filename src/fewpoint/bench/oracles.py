@@ -24,6 +24,7 @@ from fewpoint.superpixels.slic import SuperpixelSettings, segment_frames
 from fewpoint.witness.asking import box_round
 from fewpoint.witness.encoding import Pictures
 from fewpoint.witness.models import Prompt, Promptable, load_promptable
+from fewpoint.witness.sessions import find_gpu
 
 # Name and settings; None for a method without any.
 ORACLES: dict[str, Any] = {
@@ -72,7 +73,7 @@ class TrueBox:
 
     def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
         points.check_inside(len(sequence), sequence.size)
-        model, pictures = self.model or load_promptable(MODEL), Pictures.of(sequence)
+        model, pictures = self.model or load_promptable(MODEL, on_gpu=find_gpu()), Pictures.of(sequence)
         masks = np.zeros(sequence.shape[:3], bool)
         for frame in np.flatnonzero(self.truth.any(axis=(1, 2))).tolist():
             prompt = Prompt(box_round(self.truth[frame]))

@@ -11,10 +11,11 @@ from fewpoint.core import ImageSequence, Listener, Message, ProbabilityMaps
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.targets import Targets, obey_labels
 from fewpoint.pipeline.task import Task
-from fewpoint.witness.encoding import EncodedFrames, EncodedStore
+from fewpoint.witness.encoding import EncodedFrames, EncodedStore, Pictures
 from fewpoint.witness.heard import Heard, listen
 from fewpoint.witness.models import load_promptable
 from fewpoint.witness.pictures import stretch
+from fewpoint.witness.store import find_model
 from fewpoint.witness.trust import blend
 
 
@@ -57,10 +58,17 @@ def call_witness(
 ) -> Iterator[Witness | None]:
     """The witness of a run, which begins to look at the frames at once; None without a name.
 
+    A model that learnt from photographs is not called about pictures without colours: what it says about them, however
+    sure it is, is mostly worse than what networks say.
+
     On a GPU it has seen all of them before anything is learnt: a step of learning is recorded there while nothing else
     may run.
     """
     if not name:
+        yield None
+        return
+    if find_model(name).photographs and not Pictures.of(sequence).have_colours():
+        listener(Message(f"witness {name}: not asked, it learnt from photographs and these frames have no colours"))
         yield None
         return
     on_gpu = device.type == "cuda"

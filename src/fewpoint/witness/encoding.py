@@ -26,6 +26,8 @@ from fewpoint.witness.store import models_folder
 LIMIT_VARIABLE = "FEWPOINT_ENCODED_GB"
 USUAL_LIMIT_GB = 8.0
 FOLDER = "encoded"
+AT_ONCE = 4  # frames that are prepared, seen or written if nothing else is done
+LOOKED_AT, LEAST_COLOUR = 4, 0.03  # frames, and the mean difference of their channels: less is grey
 EMPTY = 0.45  # of a picture that shows nothing: the mean photograph
 
 
@@ -104,6 +106,11 @@ class Pictures:
     def __getitem__(self, frame: int) -> np.ndarray:
         return to_colours(self.window.apply(self.sequence.frames[frame]))
 
+    def have_colours(self) -> bool:
+        """Whether the channels of a few frames differ."""
+        some = np.unique(np.linspace(0, len(self.sequence) - 1, LOOKED_AT).astype(int)).tolist()
+        return bool(np.mean([np.ptp(self[frame], axis=-1).mean() for frame in some]) >= LEAST_COLOUR)
+
 
 def describe_frames(sequence: ImageSequence, model: FeatureModel, store: EncodedStore) -> list[np.ndarray]:
     """(h, w, D) float32 features of each frame."""
@@ -122,13 +129,14 @@ def describe_frames(sequence: ImageSequence, model: FeatureModel, store: Encoded
 class EncodedFrames:
     """The frames of a sequence as a promptable model sees them.
 
-    beside: a thread encodes them ahead of being asked for; else all are encoded at once, before anything else is done.
+    beside: a thread encodes them ahead of being asked for; else all are encoded before anything else is done, several
+    at a time: while a GPU sees one, the next are prepared and the last are written.
     """
 
     def __init__(self, sequence: ImageSequence, model: Promptable, store: EncodedStore, *, beside: bool = True) -> None:
         self.size, self.model = sequence.size, model
         self._pictures, self._store = Pictures.of(sequence), store
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="encoding")
+        self._worker = ThreadPoolExecutor(1 if beside else AT_ONCE, thread_name_prefix="encoding")
         self._done: list[Future[None]] = [self._worker.submit(self._prepare, frame) for frame in range(len(sequence))]
         if not beside:
             wait(self._done)

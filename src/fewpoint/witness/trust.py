@@ -1,9 +1,9 @@
 """How far a witness is believed, without any truth: on each frame, and for the sequence as a whole.
 
-A witness that knows the object answers alike however it is asked, but not alike about an empty picture. It keeps what
-people clicked, leaves out what they refused, and draws outlined frames at least as well as the networks do. And where
-it draws an edge elsewhere than the networks, their ranking takes its side: of two places as far from the networks' own
-edge, the one that it counts as the object is likelier to be so to them, too.
+A witness that knows the object sees it in the clicks alone, too, but not in an empty picture. It keeps what people
+clicked, leaves out what they refused, and draws outlined frames at least as well as the networks do. And where it draws
+an edge elsewhere than the networks, their ranking takes its side: of two places as far from the networks' own edge, the
+one that it counts as the object is likelier to be so to them, too.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,17 @@ from scipy.ndimage import distance_transform_edt
 from scipy.special import expit, logit
 
 from fewpoint.core import PointSet, Words
-from fewpoint.witness.asking import LARGEST, SUREST, Testimony, overlap
+from fewpoint.witness.asking import LEAST_OVERLAP, Testimony, overlap
 
-LEAST_AGREEMENT = 0.75  # of a frame's answers
-LEAST_SCORE = 0.3
-LEAST_OVERLAP = 0.3  # of a frame's answers with the networks' mask: less is about something else
+LEAST_AGREEMENT = 0.3  # for the sequence: overlap of what it claims with what it sees in clicks alone
+LEAST_SCORE = 0.75  # of a frame
 LEAST_RANKING = 0.54  # for the sequence; 0.5 is chance
 LEAST_BELIEVED = 0.3  # share of the frames that it must be believed on for it to be believed at all
 OUTLINES_WORSE = 0.02  # by which it may draw outlined frames worse than the networks
 MOST_BLIND = 0.92  # overlap of its answers with those about an empty picture: more, and it does not look
 CLICKS_WORSE = 0.1  # share of the clicks that the networks keep and it may lose
+LARGEST = 3.0  # of a logit: a sure answer has one voice among several
+SUREST = 1e-3  # chances are kept this far from 0 and 1
 VOICE = 0.7  # weight of the witness against the networks where it is believed
 BAND = 0.35  # of the mask's radius: how far from its edge places are compared
 STEP = 0.07  # of the mask's radius: distances that count as equal
@@ -70,7 +71,7 @@ def weigh_frame(heard: Testimony, mask: np.ndarray, clicked: tuple[np.ndarray, n
     clicked: (n, 2) rows and columns of the frame's points on the object, and beside it. A mask that obeys one is not
     given up for a testimony that does not.
     """
-    steady = heard.agreement >= LEAST_AGREEMENT and heard.score >= LEAST_SCORE
+    steady = heard.score >= LEAST_SCORE
     about_it = overlap(heard.mask, mask) >= LEAST_OVERLAP
     inside, outside = (tuple(places.T) for places in clicked)
     obeys = not (mask & ~heard.mask)[inside].any() and not (heard.mask & ~mask)[outside].any()
@@ -101,7 +102,7 @@ def compare_ranking(claimed: np.ndarray, seen: np.ndarray) -> tuple[float, float
     depths = _distances(mask) - _distances(~mask)
     near = np.abs(depths) <= max(2.0, BAND * radius)
     steps = np.round(depths[near] / max(1.0, STEP * radius)).astype(int)
-    values, inside = seen[near], claimed[near]
+    values, inside = seen[near].astype(np.float64), claimed[near]  # ranks of half numbers are half numbers, too small
     wins = pairs = 0.0
     for step in np.unique(steps):
         here = steps == step
@@ -114,6 +115,12 @@ def blend(chances: np.ndarray, logits: np.ndarray, weight: float) -> np.ndarray:
     """(H, W) float32 chances once a witness of this weight has been heard, on a scale of logits."""
     own = np.clip(logit(np.clip(chances.astype(np.float32), SUREST, 1 - SUREST)), -LARGEST, LARGEST)
     return expit((1 - weight) * own + weight * logits).astype(np.float32)
+
+
+def places_on(points: PointSet, frame: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 2) rows and columns of the points on the object and of those beside it on a frame."""
+    negatives = points.negatives
+    return points.coordinates[points.frames == frame, 1:], negatives[negatives[:, 0] == frame, 1:]
 
 
 def _find_objection(
@@ -132,7 +139,9 @@ def _find_objection(
     if not free:
         return "a person said how large every mask is"
     if (weights[free] > 0).mean() < LEAST_BELIEVED:
-        return "its answers differ too much, or are about something else"
+        return "it thinks little of its answers, or they are about something else"
+    if np.mean([each.agreement for each in heard.values()]) < LEAST_AGREEMENT:
+        return "asked with clicks alone it sees something else"
     if not ranking >= LEAST_RANKING:
         return "where it differs from the networks, they rank places otherwise"
     clicked = [
@@ -155,7 +164,7 @@ def _find_objection(
 def _weigh_on(number: int, heard: Testimony | None, seen: np.ndarray, points: PointSet, words: Words) -> float:
     if heard is None or _is_settled(number, words):
         return 0.0
-    return weigh_frame(heard, seen >= 0.5, _places_on(points, number))
+    return weigh_frame(heard, seen >= 0.5, places_on(points, number))
 
 
 def _distances(mask: np.ndarray) -> np.ndarray:
@@ -166,12 +175,6 @@ def _distances(mask: np.ndarray) -> np.ndarray:
 def _is_settled(frame: int, words: Words) -> bool:
     """Whether a person said how large the mask of a frame is, or drew it: a witness then has nothing to say."""
     return frame in words.outlined or words.size_of(frame) != 1
-
-
-def _places_on(points: PointSet, frame: int) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 2) rows and columns of the points on the object and of those beside it on a frame."""
-    negatives = points.negatives
-    return points.coordinates[points.frames == frame, 1:], negatives[negatives[:, 0] == frame, 1:]
 
 
 def _share_of_pairs(values: np.ndarray, inside: np.ndarray) -> tuple[float, float]:

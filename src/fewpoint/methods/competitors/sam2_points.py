@@ -8,6 +8,7 @@ import numpy as np
 
 from fewpoint.methods.competitors.sam_points import Answer, Model, SamPoints, take_chosen, take_largest_allowed
 from fewpoint.witness.models import Prompt, Promptable, load_promptable
+from fewpoint.witness.sessions import find_gpu
 
 MODEL = "sam2-tiny"
 
@@ -36,7 +37,7 @@ def _ask_when_needed() -> Model:
 
     def ask(colours: np.ndarray, clicks: np.ndarray) -> Answer:
         if not loaded:
-            loaded.append(ask_with(load_promptable(MODEL)))
+            loaded.append(ask_with(load_promptable(MODEL, on_gpu=find_gpu())))
         return loaded[0](colours, clicks)
 
     return ask

@@ -60,7 +60,9 @@ def stamp(folder: Path) -> dict[str, int]:
 def finished(tmp_path_factory) -> tuple[Dataset, BenchResult]:
     """The whole suite, run once for those who only look at what it left."""
     dataset = Dataset.make(tmp_path_factory.mktemp("finished"))
-    return dataset, run(dataset)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("FEWPOINT_DATA", raising=False)  # stands in the place of a suite's root
+        return dataset, run(dataset)
 
 
 def test_a_row_holds_the_scores_of_its_cell(finished):

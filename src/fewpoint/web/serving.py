@@ -6,7 +6,8 @@ import subprocess
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +29,25 @@ from fewpoint.web.users import SHARED
 
 def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; the project given is opened first, so that what is wrong with it is known at once."""
+    with _reading_within(options.root.path):
+        _serve(options, port, opened, open_page=open_page, tell=tell)
+
+
+@contextmanager
+def _reading_within(root: Path) -> Iterator[None]:
+    """Meanwhile nothing outside the root is read, neither here nor in the processes of runs."""
+    before = os.environ.get(WITHIN)
+    os.environ[WITHIN] = str(root)
+    try:
+        yield
+    finally:
+        os.environ.pop(WITHIN)
+        if before is not None:
+            os.environ[WITHIN] = before
+
+
+def _serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
     most = allow_descriptors()
-    os.environ[WITHIN] = str(options.root.path)  # for the processes of runs, too
     warm_up(opened)
     listener = _listen(options.gate.host, port)
     options = replace(options, audit=audit_file())

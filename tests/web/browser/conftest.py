@@ -322,8 +322,8 @@ def shared_server(tmp_path_factory, phantom) -> Iterator[Server]:
 
 
 @pytest.fixture
-def visit(chromium, request, tmp_path) -> Iterator[Callable[..., Visitor]]:
-    """Open pages; afterwards nothing may have gone wrong on any of them."""
+def visit(chromium, serve, request, tmp_path) -> Iterator[Callable[..., Visitor]]:
+    """Open pages; afterwards nothing may have gone wrong on any of them. They are closed before a server is."""
     folder = os.environ.get(SHOTS)
     shots = Path(folder).absolute() / request.node.name if folder else tmp_path / "screenshots"
     shots.mkdir(parents=True, exist_ok=True)

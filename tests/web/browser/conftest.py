@@ -167,6 +167,14 @@ class Visitor:
         said = f"window.words.some((each) => each.includes({json.dumps(text)}))"
         self.wait_until(lambda: self.page.evaluate(said), text)
 
+    def open(self, *names: str) -> None:
+        """Go through folders of the server to an input and open it."""
+        for place in range(1, len(names) + 1):
+            self.page.locator("#files").get_by_role("button", name=names[place - 1]).first.click()
+            if place < len(names):  # the folder before may hold something of the same name
+                self.page.locator("#path").get_by_role("button", name=names[place - 1]).wait_for()
+        self.expect(f"state.project?.input === {json.dumps('/'.join(names))}")
+
     def see_frame(self, frame: int) -> None:
         self.page.wait_for_selector(f'#stage[data-frame="{frame}"]')
 

@@ -39,8 +39,7 @@ def open_frames(discs_server, phantom, visit, request):
         folder = f"frames-{name_folder(request)}"
         save_frames(phantom.sequence.frames, server.root / folder)
         person = visit(server)
-        person.page.locator("#files").get_by_role("button", name=folder).first.click()
-        person.expect("state.project !== null")
+        person.open(folder)
         person.see_frame(0)
         return person
 

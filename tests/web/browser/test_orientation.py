@@ -365,8 +365,7 @@ def test_the_surface_is_drawn_with_the_sides_of_the_patient(open_head):
 
 def test_frames_without_a_patient_are_shown_as_they_are_stored_and_have_no_letters(shared_server, visit):
     person = visit(shared_server)
-    person.page.locator("#files").get_by_role("button", name="frames").first.click()
-    person.expect("state.project !== null")
+    person.open("frames")
     person.see_frame(0)
     assert read_letters(person)[0] == ["", "", "", ""]
     assert person.place(0, 0)[0] < person.place(0, 40)[0] and person.place(0, 0)[1] < person.place(40, 0)[1]

@@ -24,9 +24,7 @@ def open_project(shared_server, visit, request):
             copies.mkdir(exist_ok=True)
             (shutil.copytree if given.is_dir() else shutil.copy)(given, copy)
         person = visit(shared_server, **options)
-        person.page.locator("#files").get_by_role("button", name=copies.name).first.click()
-        person.page.locator("#files").get_by_role("button", name=name).first.click()
-        person.expect("state.project !== null")
+        person.open(copies.name, name)
         person.go_to(0)
         return person
 
@@ -270,11 +268,7 @@ def test_what_was_sent_is_found_again_by_its_name_after_a_restart(serve, visit, 
     server.start()
     later = visit(server)
     later.page.locator("#recent").get_by_role("button", name="knee.npy").wait_for()
-    later.page.locator("#files").get_by_role("button", name="fewpoint-uploads").click()
-    later.page.locator("#files").get_by_role("button", name="knee").first.click()
-    later.shoot("uploads")
-    later.page.locator("#files").get_by_role("button", name="knee.npy").first.click()
-    later.expect("state.project !== null")
+    later.open("fewpoint-uploads", "knee", "knee.npy")
     assert later.state(f"{POINTS}.length") == 1
     person.complaints.clear()  # of the server that went away
 

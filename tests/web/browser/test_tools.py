@@ -21,9 +21,7 @@ def opened(shared_server, visit, request):
         given = shared_server.root / name
         (shutil.copytree if given.is_dir() else shutil.copy)(given, folder / name)
         person = visit(shared_server, **options)
-        person.page.locator("#files").get_by_role("button", name=folder.name).click()
-        person.page.locator("#files").get_by_role("button", name=name).first.click()
-        person.expect("state.project !== null")
+        person.open(folder.name, name)
         person.go_to(0)
         return person
 

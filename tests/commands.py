@@ -24,7 +24,7 @@ class Outcome:
 def launch(*arguments: object, **options: object) -> Outcome:
     """Run a command as a user does, in a process of its own."""
     command = [*COMMAND, *map(str, arguments)]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=180, check=False, **options)
+    done = subprocess.run(command, text=True, capture_output=True, timeout=600, check=False, **options)
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 

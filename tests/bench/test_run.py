@@ -311,7 +311,7 @@ def test_a_worker_leaves_when_whoever_gave_its_order_is_gone(dataset):
     job = Job(input=frames, points=points, method="half-disc", seed=0, device="cpu")
     order = CellOrder(job, truth, "eta", str(dataset.folder))
     worker = subprocess.Popen(COMMAND, stdin=subprocess.PIPE)
-    worker.communicate(write_line(WORK, write_order(order)), timeout=60)
+    worker.communicate(write_line(WORK, write_order(order)), timeout=180)
     assert worker.returncode == 1
     assert not (dataset.folder / "result.json").exists()
 
@@ -321,7 +321,7 @@ def test_planning_a_suite_loads_no_torch(dataset):
         "import sys; from pathlib import Path; from fewpoint.bench.suite import read_suite; import fewpoint.bench.run; "
         "read_suite(Path(sys.argv[1])); sys.exit('torch' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code, dataset.write_suite()], timeout=60, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code, dataset.write_suite()], timeout=180, check=False).returncode == 0
 
 
 def test_results_of_a_cell_are_plain_json(finished):

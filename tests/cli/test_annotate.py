@@ -55,7 +55,7 @@ class Started:
     def __exit__(self, *error) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=180)
         self.process.stderr.close()
 
 

@@ -171,7 +171,7 @@ def test_help_does_not_import_torch():
         [sys.executable, "-c", WITHOUT_TORCH, "batch", "--help"],
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

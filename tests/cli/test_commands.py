@@ -43,7 +43,7 @@ sys.exit(f"imported {heavy}" if heavy else code)
 )
 def test_help_version_and_info_do_not_import_torch(arguments):
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH, *arguments], text=True, capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", WITHOUT_TORCH, *arguments], text=True, capture_output=True, timeout=180, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip()
@@ -298,7 +298,7 @@ def test_the_line_on_an_old_name_is_the_same_in_a_process_of_its_own(case):
     given = case.segment("--set", "reuse.warm_share=0.25", "--set", "training.batch=0")
     for flags in ((), ("-W", "error"), ("-W", "ignore")):
         done = subprocess.run(
-            [sys.executable, *flags, "-m", "fewpoint", *given], text=True, capture_output=True, timeout=60, check=False
+            [sys.executable, *flags, "-m", "fewpoint", *given], text=True, capture_output=True, timeout=180, check=False
         )
         assert (done.returncode, done.stderr.splitlines()) == (
             1,

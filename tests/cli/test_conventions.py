@@ -105,7 +105,7 @@ def test_a_setting_that_there_is_not_is_told_before_torch_is_loaded(case, comman
         [sys.executable, "-c", WITHOUT_TORCH, *map(str, given), "--set", "training.bach=3"],
         text=True,
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")

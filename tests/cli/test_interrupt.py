@@ -12,7 +12,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(case, call):
     command = case.segment("--set", "phases.final_epochs=60")
     with start_training(command, case) as process:
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "fewpoint: stopped; run the same command again to go on from here"
     assert "Traceback" not in err

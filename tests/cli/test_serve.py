@@ -23,10 +23,10 @@ def test_it_prints_where_clients_connect_and_their_key_and_ends_without_a_trace(
         assert lines[1] == "api key: a-key-of-my-own\n"
         assert lines[2] == "note:    whoever has this key can open everything below the root\n"
         claim = urllib.request.Request(f"{address}/claim", b"", {"Authorization": "Bearer a-key-of-my-own"})
-        with urllib.request.urlopen(claim, timeout=60) as answer:
+        with urllib.request.urlopen(claim, timeout=180) as answer:
             assert json.loads(answer.read())["idle_timeout_seconds"] == 300
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(f"{address}/claim", b"", timeout=60)
+            urllib.request.urlopen(f"{address}/claim", b"", timeout=180)
         assert list((tmp_path / "kept").rglob("session-*"))
         server.send_signal(signal.SIGINT)
         server.wait(60)

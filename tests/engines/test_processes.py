@@ -85,7 +85,7 @@ def test_workers_share_the_cores_unless_told_otherwise(tmp_path, monkeypatch):
 
 def test_on_ctrl_c_no_worker_is_left_running(tmp_path):
     path = tmp_path / "pid"
-    code = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    code = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
 
     def interrupt(standing):
         while len(standing.running) == 2 and not (path.exists() and path.read_text()):
@@ -94,7 +94,7 @@ def test_on_ctrl_c_no_worker_is_left_running(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(code, "import time; time.sleep(60)", listener=interrupt)
+        run(code, "import time; time.sleep(600)", listener=interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(int(path.read_text()), 0)
 

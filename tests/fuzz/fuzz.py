@@ -39,7 +39,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # what tests make files with
 from corpus import save_samples
 from mutations import damage
 
-LONGEST_READ_S, MOST_MEMORY_MB = 20, 2048
+LONGEST_READ_S, MOST_MEMORY_MB = 90, 2048
 CANARY = b"canary-7f3a" * 64
 POINT_SUFFIXES = (".csv", ".mrk.json", ".fcsv")
 GEOMETRY = Geometry.from_affine(np.eye(4), (8, 8, 8))

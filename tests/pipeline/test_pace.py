@@ -207,7 +207,7 @@ class Stepper:
         self.others, self.steps = others, 0
 
     def try_steps(self, count: int) -> None:
-        self.others.wait(timeout=20)
+        self.others.wait(timeout=180)
         self.steps += count
 
 

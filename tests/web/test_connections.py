@@ -20,7 +20,7 @@ from fewpoint.web.serving import configure
 from web.visits import make_options
 
 MANY, MOST = 300, 64
-LONG_S = 60.0  # for whatever a busy machine does in between
+LONG_S = 180.0  # for whatever a busy machine does in between
 HEAD = b"HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
@@ -42,8 +42,8 @@ def serve(root, most: int = MOST) -> Iterator[str]:
 
 @pytest.fixture
 def hasty(monkeypatch) -> None:
-    """All waits are short."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    """All waits are short, but not so short that a busy machine could not send a line within."""
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 2.0)
     monkeypatch.setattr(connections, "STALL_SECONDS", 0.5)
     monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.3)

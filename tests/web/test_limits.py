@@ -18,18 +18,26 @@ from web.visits import open_frames, run_apart, watch
 
 
 def test_only_so_many_exports_are_at_work_at_once(monkeypatch, tmp_path):
-    name = f"f'{tmp_path}/{{os.getpid()}}'"
-    code = f"import time, os; open({name}, 'w'); time.sleep(0.4); os.remove({name})"
+    at_work, go_on = tmp_path / "at-work", tmp_path / "go-on"
+    at_work.mkdir()
+    code = (
+        f"import os, time; mine = {str(at_work)!r} + '/' + str(os.getpid()); open(mine, 'w').close()\n"
+        f"while not os.path.exists({str(go_on)!r}): time.sleep(0.02)\n"
+        "os.remove(mine)"
+    )
     monkeypatch.setattr(exporting, "COMMAND", (sys.executable, "-S", "-c", code))
     order = ExportOrder("p", 1, 1, "png", False, "out")
     threads = [threading.Thread(target=exporting._run_export, args=(order,)) for _ in range(5)]
     for thread in threads:
         thread.start()
-    most = 0
-    while any(thread.is_alive() for thread in threads):
-        most = max(most, len(list(tmp_path.iterdir())))
+    while len(list(at_work.iterdir())) < exporting.MOST_AT_WORK:
         time.sleep(0.02)
-    assert most == exporting.MOST_AT_WORK
+    time.sleep(0.3)  # another one would begin at once
+    assert len(list(at_work.iterdir())) == exporting.MOST_AT_WORK
+    go_on.touch()
+    for thread in threads:
+        thread.join()
+    assert not list(at_work.iterdir())
 
 
 def test_exports_that_wait_are_bounded_for_each_visitor_so_that_others_are_still_answered(monkeypatch):
@@ -45,7 +53,7 @@ def test_exports_that_wait_are_bounded_for_each_visitor_so_that_others_are_still
 
 
 def test_an_export_that_takes_too_long_is_ended(monkeypatch):
-    monkeypatch.setattr(exporting, "COMMAND", (sys.executable, "-S", "-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(exporting, "COMMAND", (sys.executable, "-S", "-c", "import time; time.sleep(600)"))
     monkeypatch.setattr(exporting, "LONGEST_EXPORT_S", 0.2)
     with pytest.raises(Exception, match="was ended"):
         exporting._run_export(ExportOrder("p", 1, 1, "png", False, "out"))

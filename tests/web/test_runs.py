@@ -132,7 +132,7 @@ def quick(root, monkeypatch):
 
 
 def wait_for_preview(client, project, run) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         found = client.get(f"/api/projects/{project}/runs/{run}").json()
         if found["priors"] is not None and found["epoch"] > 3:
             return

@@ -82,7 +82,7 @@ def is_over(run: dict) -> bool:
 
 def wait_for(client, project: str, run: int) -> dict:
     """The run once it is over."""
-    for _ in range(900):
+    for _ in range(3000):
         found = client.get(f"/api/projects/{project}/runs/{run}").json()
         if is_over(found):
             return found

@@ -1,6 +1,7 @@
 """A PACS that answers, and one that is broken, slow or hostile: always within limits, always one line."""
 
 import json
+import threading
 import time
 from dataclasses import replace
 
@@ -134,9 +135,11 @@ def test_a_server_that_trickles_is_left_after_its_time(server):
 
 def test_a_server_that_says_nothing_is_left(server, monkeypatch):
     monkeypatch.setattr(talking, "IDLE_SECONDS", 0.3)
-    server.answer = lambda handler: time.sleep(3) or True
+    left = threading.Event()
+    server.answer = lambda handler: left.wait(600)
     with pytest.raises(InputError, match="silent"):
         server.pacs.list_studies()
+    left.set()
 
 
 def test_nobody_at_an_address_is_one_line():

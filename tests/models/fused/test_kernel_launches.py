@@ -21,7 +21,7 @@ class Kernel:
     def warmup(self, *given, grid: tuple[int, ...], **named) -> dict:
         self.threads.add(threading.get_ident())
         if self._wait is not None:
-            self._wait.wait(timeout=20)
+            self._wait.wait(timeout=180)
         self.done.append(("compile", given, named))
         return {grid: None}
 

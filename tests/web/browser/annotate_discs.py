@@ -1,7 +1,8 @@
-"""`fewpoint`, or with `answer` the process that answers at once, whose masks at once are discs.
+"""`fewpoint` whose masks at once are discs, and whose runs can be held: python annotate_discs.py FILE annotate …
 
 So that what the page shows is known exactly: on every frame a disc round the middle of the clicks, of an area that
-follows the size asked for, without the pixels clicked as not the object; outlined frames as drawn.
+follows the size asked for, without the pixels clicked as not the object; outlined frames as drawn. FILE is that of
+annotate_held.py. With `answer` in place of all else it is the process that answers at once.
 """
 
 import math
@@ -11,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from fewpoint.runs import live as runs_live
-from fewpoint.web import live, live_worker
+from fewpoint.web import live, live_worker, queueing
 
+HELD = str(Path(__file__).with_name("annotate_held.py"))
 AREA = 200.0  # pixels of a disc of size 1
 
 
@@ -48,4 +50,5 @@ if __name__ == "__main__":
         from fewpoint.cli.main import run
 
         live.COMMAND = (sys.executable, __file__, "answer")
-        sys.exit(run(sys.argv[1:]))
+        queueing.COMMAND = (sys.executable, HELD, sys.argv[1], "work")
+        sys.exit(run(sys.argv[2:]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
+from web.browser.conftest import hold_runs
 
 
 def read_masks(person) -> np.ndarray:
@@ -26,7 +27,8 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
 ):
     root = tmp_path / "root"
     save_frames(phantom.sequence.frames, root / "frames")
-    person = visit(serve(root, "frames", *tiny, "--no-live"))
+    server = serve(root, "frames", *tiny, "--no-live", program=hold_runs(root))
+    person = visit(server)
     page = person.page
     person.see_frame(0)
     for frame, y, x in phantom.points.coordinates[::2].tolist():
@@ -57,19 +59,17 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
     newest, oldest = cards.nth(0).inner_text(), cards.nth(1).inner_text()
     assert "Run 2, refined from run 1" in newest and "4 points, 1 negative point, 1 size" in newest
     assert "Told: 4 points." in oldest and "pixels in all, health 0." in oldest
-    page.wait_for_timeout(500)
+    drawn = """() => [...document.querySelectorAll("#history-list canvas")].map((canvas) =>
+      new Set(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data).size)"""
+    # Of many shades, so that there is a picture.
+    person.wait_until(lambda: [count > 20 for count in page.evaluate(drawn)] == [True, True], "pictures of both")
     person.shoot("history")
-    drawn = page.evaluate(
-        """() => [...document.querySelectorAll("#history-list canvas")].map((canvas) =>
-          new Set(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data).size)"""
-    )
-    assert min(drawn) > 20  # shades, so that there is a picture
 
     # Compared: the other one is dashed, and how far they agree is told.
     cards.nth(1).get_by_role("button", name="Compare").click()
     page.locator("#compared-words", has_text="agree to 0.").wait_for()
     person.go_to(2)
-    page.wait_for_timeout(400)
+    person.settle()
     person.shoot("compared")
     page.locator("#compared-end").click()
 
@@ -113,20 +113,22 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
     page.keyboard.press("Control+z")
     page.keyboard.press("r")
     page.keyboard.press("r")
-    page.wait_for_timeout(300)
+    person.wait_until(lambda: held, "the undo to be sent")
+    page.wait_for_timeout(300)  # a run would begin at once
     assert person.state("state.unsaved") == 1 and person.state("state.project.runs.length") == 2
-    held[0].continue_()
-    person.expect("state.unsaved === 0 && state.project.objects[0].brushed.length === 0")
-    page.unroute("**/actions")
+    with server.holding_runs():
+        held[0].continue_()
+        person.expect("state.unsaved === 0 && state.project.objects[0].brushed.length === 0")
+        page.unroute("**/actions")
 
-    # A run that is stopped is kept, and does not take the place of one that has finished.
-    page.locator("#epoch", has_text="epoch").wait_for()
-    page.get_by_role("button", name="Stop and keep").click()
-    person.expect("state.project.runs.length === 3 && state.project.runs[2].state === 'cancelled'")
+        # A run that is stopped is kept, and does not take the place of one that has finished.
+        page.locator("#epoch", has_text="epoch").wait_for()
+        page.get_by_role("button", name="Stop and keep").click()
+        person.expect("state.project.runs.length === 3 && state.project.runs[2].state === 'cancelled'")
     assert person.state("state.project.shown") == 1
     assert np.array_equal(read_masks(person), first)
     if person.state("state.project.runs[2].best"):
-        page.locator(".notice", has_text="in the history").wait_for()
+        person.expect_words("in the history")
         page.keyboard.press("Shift+H")
         cards.nth(0).get_by_role("button", name="Show this one").click()
         person.expect("state.project.shown === 3")

@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
 from web.browser.annotate_discs import AREA
-from web.browser.conftest import Server
+from web.browser.conftest import Server, find_hold, hold_runs, name_folder
 
 DISCS = str(Path(__file__).with_name("annotate_discs.py"))
 FOLLOWED = "state.project.live.objects.includes(state.object)"
 LEARNT = "state.project.live.on && !state.project.live.objects.length && !state.project.live.due"
+# On all frames: until all of them are read, only some are answered.
+ANSWERED = f"{FOLLOWED} && !state.project.live.partly && state.project.live.version === state.project.version"
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +25,10 @@ def discs_server(tmp_path_factory, tiny):
     """A server whose masks at once are discs."""
     root = tmp_path_factory.mktemp("live") / "root"
     root.mkdir()
-    server = Server(root, tiny, program=(DISCS,))
+    server = Server(root, tiny, program=(DISCS, str(find_hold(root))))
     server.start()
     yield server
-    server.kill(15)
+    server.close()
 
 
 @pytest.fixture
@@ -33,11 +36,10 @@ def open_frames(discs_server, phantom, visit, request):
     """A page with frames of its own opened on that server, or on another one."""
 
     def open_frames(server: Server = discs_server):
-        folder = f"frames-{abs(hash(request.node.nodeid))}"
+        folder = f"frames-{name_folder(request)}"
         save_frames(phantom.sequence.frames, server.root / folder)
         person = visit(server)
-        person.page.locator("#files").get_by_role("button", name=folder).first.click()
-        person.expect("state.project !== null")
+        person.open(folder)
         person.see_frame(0)
         return person
 
@@ -83,12 +85,26 @@ def count_coloured(person) -> int:
     )
 
 
+def expect_disc(person, size: str = "1") -> int:
+    """Wait until a disc of a size, an expression of the state, is shown; gives the number of its pixels."""
+    counts = []
+
+    def is_shown() -> bool:
+        counts.append(count_coloured(person))
+        return counts[-1] == pytest.approx(AREA * person.state(size), rel=0.1)
+
+    person.wait_until(is_shown, f"a disc of size {size}")
+    return counts[-1]
+
+
 def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them(
     open_frames, phantom, tmp_path, tiny, serve
 ):
     """With the masks at once that people get."""
-    (tmp_path / "root").mkdir()
-    person = open_frames(serve(tmp_path / "root", *tiny))
+    root = tmp_path / "root"
+    root.mkdir()
+    server = serve(root, *tiny, program=hold_runs(root))
+    person = open_frames(server)
     page = person.page
     person.expect("state.project.live.state === 'ready'")
 
@@ -98,51 +114,63 @@ def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them
     page.locator("#rough-badge").wait_for()
     frame, y, x = phantom.points.coordinates[0].tolist()
     assert read_mask(person, frame)[y, x]
-    page.wait_for_timeout(300)
+    person.settle()
     person.shoot("rough")
     assert person.state("state.project.runs.length") == 0
 
     # With more, the first run begins by itself, and its masks take the place of the rough one.
-    click_on(person, phantom, 2, 4, 6)
-    person.expect("state.project.runs.length === 1")
-    page.locator("#progress").wait_for()
-    person.shoot("first-run")
+    with server.holding_runs():
+        click_on(person, phantom, 2, 4, 6)
+        person.expect("state.project.runs.length === 1")
+        page.locator("#progress").wait_for()
+        person.shoot("first-run")
     page.locator("#runs .finished").wait_for()
     person.expect(LEARNT)
     assert page.locator("#rough-badge").is_hidden()
-    page.wait_for_timeout(300)
+    person.settle()
     person.shoot("learnt")
+    # Whoever clicks slowly has the last clicks learnt by a refinement already.
+    first = person.state("state.project.runs.length")
 
     # A further click changes the mask before anything is learnt of it, and a refinement follows.
-    person.click(44, 3, "Alt")
-    person.expect(f"{FOLLOWED} && !state.project.live.rough.length && state.project.runs.length === 1")
-    person.expect("state.project.runs.length === 2 && state.project.runs[1].refined_from === 1")
-    person.click(40, 6, "Alt")  # while it goes on, which it does to its end
-    page.locator("#runs .finished", has_text="Refined 2").wait_for()
+    with server.holding_runs():
+        person.click(44, 3, "Alt")
+        person.expect(f"{FOLLOWED} && !state.project.live.rough.length && state.project.shown === {first}")
+        person.expect(f"state.project.runs.length === {first + 1}")
+        assert person.state("state.project.runs.at(-1).refined_from") == first
+        person.click(40, 6, "Alt")  # while it goes on, which it does to its end
+        person.expect("state.unsaved === 0 && state.project.live.due")
 
-    # An export that is asked for meanwhile waits for what is being learnt.
-    person.expect("state.project.runs.length === 3")
-    page.keyboard.press("Control+s")
-    page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
-    page.get_by_label("PNG", exact=False).first.check()
-    person.shoot("export")
-    page.get_by_role("button", name="Write the masks").click()
+        # An export that is asked for meanwhile waits for what is being learnt.
+        page.keyboard.press("Control+s")
+        page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
+        page.get_by_label("PNG", exact=False).first.check()
+        person.shoot("export")
+        page.get_by_role("button", name="Write the masks").click()
     page.get_by_role("link", name="Download", exact=True).wait_for()
-    assert "run-3-png" in page.locator("#exported code").inner_text()
+    assert f"run-{first + 2}-png" in page.locator("#exported code").inner_text()
     page.keyboard.press("Escape")
-    page.locator("#runs .finished", has_text="Refined 3").wait_for()
+    page.locator("#runs .finished", has_text=f"Refined {first + 2}").wait_for()
     person.expect(LEARNT)
-    page.wait_for_timeout(1500)
-    assert person.state("state.project.runs.map((run) => run.state)") == ["finished"] * 3
+    page.wait_for_timeout(1500)  # another run would begin after one second
+    assert person.state("state.project.runs.map((run) => run.state)") == ["finished"] * (first + 2)
     person.shoot("refined")
 
 
-def test_a_frame_that_is_right_is_outlined_by_one_key_and_one_that_is_not_by_the_brush(open_frames, phantom):
+@pytest.fixture
+def nothing_is_learnt(discs_server):
+    """Masks that are learnt do not take the place of those answered at once, however long a test takes."""
+    with discs_server.holding_runs():
+        yield
+
+
+@pytest.mark.usefixtures("nothing_is_learnt")
+def test_a_frame_that_is_right_is_outlined_by_one_key_and_one_that_is_not_by_the_brush(open_frames):
     person = open_frames()
     page = person.page
     person.click(24, 24)
-    person.expect(FOLLOWED)
-    page.wait_for_timeout(300)
+    person.expect(ANSWERED)
+    person.settle()
     shown = read_mask(person, 0)
     page.keyboard.press("Enter")
     person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
@@ -153,7 +181,7 @@ def test_a_frame_that_is_right_is_outlined_by_one_key_and_one_that_is_not_by_the
     person.go_to(3)
     person.click(10, 40)
     person.expect("state.unsaved === 0 && state.project.objects[0].points.length === 2")
-    person.expect("state.project.live.version === state.project.version")
+    person.expect(ANSWERED)
     assert np.array_equal(read_mask(person, 0), shown) and not np.array_equal(read_mask(person, 1), shown)
 
     # The brush goes on from what is answered at once.
@@ -171,43 +199,48 @@ def test_the_brush_paints_before_anything_is_clicked_or_learnt(open_frames):
     person = open_frames()
     page = person.page
     page.keyboard.press("Enter")
-    page.locator(".notice", has_text="There is no mask of it on this frame yet").wait_for()
+    person.expect_words("There is no mask of it on this frame yet")
     page.keyboard.press("d")
     page.locator("#brush-size").fill("3")
     person.drag((20, 10), (20, 30))
     person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
     painted = read_mask(person, 0)
     assert painted[20, 10:31].all() and not painted[:15].any()
-    page.wait_for_timeout(300)
     page.keyboard.press("o")
-    page.wait_for_timeout(200)
+    person.settle()
     assert abs(count_coloured(person) - painted.sum()) <= 0.1 * painted.sum()
 
 
-def test_the_size_is_seen_while_it_is_dragged_and_said_when_it_is_let_go(open_frames, phantom):
+def hold_dial(person) -> Callable[[float], None]:
+    """Take hold of the dial of the size; what is returned drags it to a share of its width."""
+    page = person.page
+    dial = page.locator("#size").bounding_box()
+
+    def drag_to(share: float) -> None:
+        page.mouse.move(dial["x"] + share * dial["width"], dial["y"] + dial["height"] / 2, steps=8)
+
+    drag_to(0.5)
+    page.mouse.down()
+    return drag_to
+
+
+def test_the_size_is_seen_while_it_is_dragged_and_said_when_it_is_let_go(open_frames):
     person = open_frames()
     page = person.page
     person.click(24, 24)
-    person.expect(FOLLOWED)
+    person.expect(ANSWERED)
     page.keyboard.press("o")
-    page.wait_for_timeout(400)
-    before = count_coloured(person)
-    assert before == pytest.approx(AREA, rel=0.1)
+    before = expect_disc(person)
 
-    dial = page.locator("#size").bounding_box()
-    middle = dial["y"] + dial["height"] / 2
-    page.mouse.move(dial["x"] + dial["width"] / 2, middle)
-    page.mouse.down()
-    page.mouse.move(dial["x"] + 0.9 * dial["width"], middle, steps=8)
-    person.expect("state.triedSize > 1.5 && state.project.live.version === state.project.version")
-    page.wait_for_timeout(600)
-    assert count_coloured(person) > 1.4 * before
+    hold_dial(person)(0.9)
+    person.expect("state.triedSize > 1.5")
+    assert expect_disc(person, "state.triedSize") > 1.4 * before
     assert person.state("state.project.objects[0].size") == 1  # nothing is said yet
     person.shoot("dragged")
     page.mouse.up()
     person.expect("state.unsaved === 0 && state.project.objects[0].size > 1.5 && state.triedSize === null")
     size = person.state("state.project.objects[0].size")
-    person.expect("state.project.live.version === state.project.version")
+    person.expect(ANSWERED)
     assert read_mask(person, 5).sum() == pytest.approx(AREA * size, rel=0.1)
 
     # By a tenth with a key, of this frame only, and back.
@@ -215,7 +248,7 @@ def test_the_size_is_seen_while_it_is_dragged_and_said_when_it_is_let_go(open_fr
     page.locator("#stage").focus()
     page.keyboard.press("<")
     person.expect("state.unsaved === 0 && Math.abs(state.project.objects[0].sizes['0'] - 0.909) < 0.001")
-    person.expect("state.project.live.version === state.project.version")
+    person.expect(ANSWERED)
     assert read_mask(person, 0).sum() < read_mask(person, 5).sum()
     page.get_by_role("button", name="Reset", exact=True).click()
     person.expect("state.unsaved === 0 && !('0' in state.project.objects[0].sizes)")
@@ -223,8 +256,46 @@ def test_the_size_is_seen_while_it_is_dragged_and_said_when_it_is_let_go(open_fr
     page.locator("#size-factor").fill("0.5")
     page.locator("#size-factor").press("Enter")
     person.expect("state.unsaved === 0 && state.project.objects[0].size === 0.5")
-    person.expect("state.project.live.version === state.project.version")
+    person.expect(ANSWERED)
     assert read_mask(person, 5).sum() == pytest.approx(AREA / 2, rel=0.15)
+
+
+def test_the_size_tried_last_is_the_one_seen_be_others_still_on_their_way_or_refused(open_frames):
+    person = open_frames()
+    page = person.page
+    person.click(24, 24)
+    person.expect(ANSWERED)
+    page.keyboard.press("o")
+    expect_disc(person)
+    held = []
+
+    def hold_first(route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    # Of sizes tried while the first is on its way the last is tried next, also if the first is refused.
+    page.route("**/live/size", hold_first)
+    drag_to = hold_dial(person)
+    drag_to(0.7)
+    person.wait_until(lambda: held, "a size to be tried")
+    drag_to(0.9)
+    person.expect("state.triedSize > 1.5")
+    held[0].fulfill(status=422, json={"detail": "not this one"})
+    page.locator(".notice.error", has_text="not this one").wait_for()
+    expect_disc(person, "state.triedSize")
+
+    # Back where it was: nothing is said, and what was tried is no longer seen.
+    held.clear()
+    drag_to(0.8)
+    person.wait_until(lambda: held, "a size to be tried")
+    drag_to(0.5)
+    page.mouse.up()
+    held[0].continue_()
+    person.expect("state.triedSize === null")
+    assert expect_disc(person) and person.state("state.project.objects[0].size") == 1
+    person.complaints.clear()  # of that refusal
 
 
 def test_boxes_lie_on_the_frames_where_they_were_drawn_and_are_cleared_there_or_everywhere(open_frames, shared_server):

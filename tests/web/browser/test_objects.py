@@ -8,6 +8,7 @@ import numpy as np
 from fewpoint.core.run_lengths import decode_mask
 from fewpoint.evaluation.phantom import make_objects
 from synthetic import save_frames
+from web.browser.conftest import hold_runs
 
 SECOND = "second"
 
@@ -34,7 +35,8 @@ def test_two_objects_are_run_as_one_job_previewed_stopped_and_kept_and_refined(t
     phantom = make_objects(6, (64, 64))
     root = tmp_path / "root"
     save_frames(phantom.sequence.frames, root / "frames")
-    person = visit(serve(root, *tiny, "--no-live"))
+    server = serve(root, *tiny, "--no-live", program=hold_runs(root))
+    person = visit(server)
     page = person.page
     page.get_by_role("button", name="frames").first.click()
     person.see_frame(0)
@@ -63,7 +65,7 @@ def test_two_objects_are_run_as_one_job_previewed_stopped_and_kept_and_refined(t
     page.get_by_role("button", name="Run", exact=False).first.click()
     page.locator("#runs .finished").wait_for()
     person.go_to(2)
-    page.wait_for_timeout(500)
+    person.settle()
     person.shoot("both")
     (run,) = read(person)["runs"]
     assert sorted(run["objects"]) == sorted([first, SECOND])
@@ -81,16 +83,17 @@ def test_two_objects_are_run_as_one_job_previewed_stopped_and_kept_and_refined(t
     person.expect("state.unsaved === 0 && state.project.objects[1].points.some((p) => p.id > 0 && !p.positive)")
     page.get_by_role("button", name="Refine").click()
     page.locator("#runs .finished", has_text="Refined").wait_for()
-    page.wait_for_timeout(500)
+    person.settle()
     person.shoot("refined")
     refined = read(person)["runs"][-1]
     assert refined["refined_from"] == run["id"] and sorted(refined["objects"]) == sorted([first, SECOND])
     assert not read_masks(person, refined["id"])[SECOND][2, 2, 60]
 
     # Stopped in the middle of learning, what there is of both is kept.
-    page.get_by_role("button", name="Run", exact=False).first.click()
-    page.locator("#epoch", has_text="epoch").wait_for()
-    page.get_by_role("button", name="Stop and keep the best so far").click()
-    page.locator("#runs .cancelled").wait_for()
+    with server.holding_runs():
+        page.get_by_role("button", name="Run", exact=False).first.click()
+        page.locator("#epoch", has_text="epoch").wait_for()
+        page.get_by_role("button", name="Stop and keep the best so far").click()
+        page.locator("#runs .cancelled").wait_for()
     person.shoot("stopped")
     assert read(person)["runs"][-1]["state"] == "cancelled"

@@ -58,7 +58,7 @@ def heads(tmp_path_factory):
     server = Server(root, ("--no-live",))
     server.start()
     yield server
-    server.kill(15)
+    server.close()
 
 
 @pytest.fixture
@@ -76,20 +76,10 @@ def open_head(heads, visit):
             }""",
             f"{name}.nii.gz",
         )
-        wait_for_planes(person)
+        person.settle()
         return person
 
     return open_head
-
-
-def wait_for_planes(person) -> None:
-    for canvas in ("stage", "plane-1", "plane-2"):
-        person.page.wait_for_selector(f'#{canvas}[data-frame]:not([data-frame="loading"])')
-    person.page.evaluate(
-        """async () => {
-          for (const stage of (await import("/static/main.js")).stages) stage.drawNow();
-        }"""
-    )
 
 
 def read_canvas(person, name: str) -> np.ndarray:
@@ -159,7 +149,7 @@ def test_the_nose_is_at_the_top_and_the_spot_of_the_right_side_on_the_left_below
     person = open_head()
     page = person.page
     page.keyboard.press("Shift+X")  # the crosshair's lines would be in the way
-    page.wait_for_timeout(200)
+    person.settle()
     picture = read_canvas(person, "stage")
     height, width = picture.shape
     rows, columns = np.nonzero(picture[:, width // 3 : 2 * width // 3] > 250)
@@ -192,15 +182,16 @@ def test_points_are_set_in_every_plane_and_wheel_and_zoom_work_there(open_head):
     assert person.state("[state.frame, state.cursor.x]") == [4, 11]
     page.mouse.click(*person.place_in(2, 9, 30))  # sagittal: rows are frames, columns are rows
     person.expect("state.project.objects[0].points.some((p) => p.frame === 9 && p.y === 30 && p.x === 11)")
-    before = person.place_in(2, 9, 31)
+
+    def measure_pixel() -> float:
+        return abs(person.place_in(2, 9, 31)[0] - person.place_in(2, 9, 30)[0])
+
+    before = measure_pixel()
     page.mouse.move(*person.place_in(2, 9, 30))
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
+    person.wait_until(lambda: measure_pixel() > 1.5 * before, "larger pixels")
     page.keyboard.up("Control")
-    page.wait_for_timeout(200)
-    assert abs(person.place_in(2, 9, 31)[0] - person.place_in(2, 9, 30)[0]) > 1.5 * abs(
-        before[0] - person.place_in(2, 9, 30)[0]
-    )
     person.shoot("points")
 
 
@@ -227,10 +218,9 @@ def test_the_brush_paints_in_a_plane_across_the_frames_and_one_undo_takes_it_bac
         assert mask[row, 10] and not np.delete(mask, row, axis=0).any()
     # The mask is seen in all planes; the large one goes through a painted frame.
     person.go_to(5)
-    page.wait_for_timeout(500)
+    page.locator("#measures", has_text="mm² on this frame").filter(has_text="ml in all").wait_for()
+    person.settle()
     person.shoot("painted")
-    words = page.locator("#measures").inner_text()
-    assert "mm² on this frame" in words and "ml in all" in words
     page.keyboard.press("Control+z")
     person.expect("state.project.objects[0].brushed.length === 0")
     page.keyboard.press("p")
@@ -282,6 +272,14 @@ def test_another_plane_becomes_the_large_one_and_keys_go_through_it(open_head):
     person.shoot("coronal")
 
 
+def read_look(person) -> tuple[float, float]:
+    """The grey values that the server keeps."""
+    project = person.state("state.project.id")
+    with urllib.request.urlopen(f"{person.server.address}api/projects/{project}") as answer:
+        look = json.load(answer)["look"]
+    return look["low"], look["high"]
+
+
 def test_value_window_and_ruler_are_in_the_units_of_the_file_and_the_window_is_kept(open_head):
     person = open_head(name_of((-1, -1, 1), ORDERS[0]))
     page = person.page
@@ -293,15 +291,14 @@ def test_value_window_and_ruler_are_in_the_units_of_the_file_and_the_window_is_k
     page.locator("#window-width").fill("200")
     page.keyboard.press("Enter")
     person.expect("state.window.low === -60 && state.window.high === 140")
-    page.wait_for_timeout(200)
-    person.see_frame(6)  # with the new grey values
+    person.settle()  # with the new grey values
     page.locator("#stage").focus()
     page.keyboard.press("t")
     person.drag((10, 10), (13, 14))
     page.wait_for_selector('#stage[data-distance="5.0 mm"]')
     person.shoot("ruler")
     page.keyboard.press("p")
-    page.wait_for_timeout(900)
+    person.wait_until(lambda: read_look(person) == (-60, 140), "the window to be kept")
     page.reload()
     person.expect("state.project !== null && state.window.low === -60 && state.window.high === 140")
 
@@ -344,7 +341,7 @@ def test_the_surface_is_drawn_with_the_sides_of_the_patient(open_head):
         person.expect(f"state.unsaved === 0 && state.project.objects[0].brushed.includes({frame})")
     page.keyboard.press("g")
     page.wait_for_selector("#surface-canvas[data-triangles]")
-    page.wait_for_timeout(200)
+    page.locator("#surface-letters span", has_text="I").wait_for()  # the last to be placed
     person.shoot("surface")
     assert int(page.locator("#surface-canvas").get_attribute("data-triangles")) > 100
     places = {
@@ -368,8 +365,7 @@ def test_the_surface_is_drawn_with_the_sides_of_the_patient(open_head):
 
 def test_frames_without_a_patient_are_shown_as_they_are_stored_and_have_no_letters(shared_server, visit):
     person = visit(shared_server)
-    person.page.locator("#files").get_by_role("button", name="frames").first.click()
-    person.expect("state.project !== null")
+    person.open("frames")
     person.see_frame(0)
     assert read_letters(person)[0] == ["", "", "", ""]
     assert person.place(0, 0)[0] < person.place(0, 40)[0] and person.place(0, 0)[1] < person.place(40, 0)[1]

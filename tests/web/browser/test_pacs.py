@@ -18,7 +18,7 @@ def hospital(tmp_path):
         server = Server(tmp_path / "root", ("--no-live", "--dicomweb", held.address))
         server.start()
         yield server
-        server.kill(15)
+        server.close()
 
 
 def test_a_series_of_the_pacs_is_listed_fetched_and_shown(hospital, visit):

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from web.browser.conftest import name_folder
+
 ROOT = Path(__file__).resolve().parents[3]
 POINTS = "state.project.objects[0].points.filter((p) => p.id > 0)"
 
@@ -14,7 +16,7 @@ POINTS = "state.project.objects[0].points.filter((p) => p.id > 0)"
 @pytest.fixture
 def open_project(shared_server, visit, request):
     """A page with an input opened, which each test has a copy of."""
-    copies = shared_server.root / str(abs(hash(request.node.nodeid)))
+    copies = shared_server.root / name_folder(request)
 
     def open_project(name: str = "frames", **options):
         given, copy = shared_server.root / name, copies / name
@@ -22,9 +24,7 @@ def open_project(shared_server, visit, request):
             copies.mkdir(exist_ok=True)
             (shutil.copytree if given.is_dir() else shutil.copy)(given, copy)
         person = visit(shared_server, **options)
-        person.page.locator("#files").get_by_role("button", name=copies.name).first.click()
-        person.page.locator("#files").get_by_role("button", name=name).first.click()
-        person.expect("state.project !== null")
+        person.open(copies.name, name)
         person.go_to(0)
         return person
 
@@ -104,7 +104,7 @@ def test_objects_have_names_colours_and_points_of_their_own(open_project):
     person.click(40, 8)
     person.expect("state.project.objects[1].points.some((p) => p.id > 0)")
     assert person.state("state.project.objects.map((object) => object.points.length)") == [1, 1]
-    person.page.wait_for_timeout(200)
+    person.settle()
     assert person.colour_at(40, 8) == [0, 255, 128]
     person.shoot("two-objects")
     page.get_by_role("button", name="Remove vessel").click()
@@ -143,7 +143,7 @@ def test_a_point_and_a_box_are_set_by_keys_alone(open_project):
     press("Shift+ArrowRight")
     press("Enter")
     person.expect(f"state.project.objects[0].box?.bottom === {y + 4} && state.project.objects[0].box.right === {x + 9}")
-    person.page.locator("#live", has_text="Box of object set on frame 1").wait_for(state="attached")
+    person.expect_words("Box of object set on frame 1")
     press("Escape")
     press("ArrowRight")
     person.see_frame(2)
@@ -207,13 +207,16 @@ def test_a_drag_with_the_right_button_changes_the_window_and_the_image(open_proj
     person.page.mouse.down(button="right")
     person.page.mouse.move(*(value + 80 for value in person.place(10, 10)), steps=4)
     person.page.mouse.up(button="right")
-    after = person.state("state.window")
-    assert after["high"] - after["low"] > before["high"] - before["low"]
-    person.see_frame(0)
-    person.page.wait_for_timeout(300)
+    person.expect(f"state.window.high - state.window.low > {before['high'] - before['low']}")
+    person.settle()
     assert person.colour_at(24, 24) != colour
     person.page.keyboard.press("Shift+W")
     person.expect(f"state.window.low === {before['low']} && state.window.high === {before['high']}")
+
+
+def read_zoom(person) -> int:
+    """In percent."""
+    return int(person.page.locator("#zoom").inner_text().removesuffix(" %"))
 
 
 def test_the_wheel_goes_through_frames_and_with_control_it_zooms_where_it_is(open_project):
@@ -221,17 +224,16 @@ def test_the_wheel_goes_through_frames_and_with_control_it_zooms_where_it_is(ope
     person.page.mouse.move(*person.place(12, 36))
     person.page.mouse.wheel(0, 120)
     person.expect("state.frame === 2")
-    before = person.page.locator("#zoom").inner_text()
+    person.settle()
+    before = read_zoom(person)
     person.page.keyboard.down("Control")
     person.page.mouse.wheel(0, -300)
+    person.wait_until(lambda: read_zoom(person) > 1.5 * before, "a larger image")
     person.page.keyboard.up("Control")
-    person.page.wait_for_timeout(200)
-    assert int(person.page.locator("#zoom").inner_text()[:-2]) > 1.5 * int(before[:-2])
     person.page.mouse.move(*(value + 1 for value in person.place(12, 36)))
     person.expect("state.pointed.y === 12 && state.pointed.x === 36")
     person.page.keyboard.press("0")
-    person.page.wait_for_timeout(100)
-    assert person.page.locator("#zoom").inner_text() == before
+    person.wait_until(lambda: read_zoom(person) == before, "the whole image")
 
 
 def test_play_goes_through_the_frames_and_stops(open_project):
@@ -266,11 +268,7 @@ def test_what_was_sent_is_found_again_by_its_name_after_a_restart(serve, visit, 
     server.start()
     later = visit(server)
     later.page.locator("#recent").get_by_role("button", name="knee.npy").wait_for()
-    later.page.locator("#files").get_by_role("button", name="fewpoint-uploads").click()
-    later.page.locator("#files").get_by_role("button", name="knee").first.click()
-    later.shoot("uploads")
-    later.page.locator("#files").get_by_role("button", name="knee.npy").first.click()
-    later.expect("state.project !== null")
+    later.open("fewpoint-uploads", "knee", "knee.npy")
     assert later.state(f"{POINTS}.length") == 1
     person.complaints.clear()  # of the server that went away
 
@@ -332,8 +330,8 @@ def test_a_person_looks_and_approves_on_every_screen(open_project, name):
     page = person.page
     width, height = SCREENS[name]
     page.set_viewport_size({"width": width, "height": height})
-    page.wait_for_timeout(300)
     person.go_to(3)
+    person.settle()
     stage = page.locator("#stage").bounding_box()
     assert stage["width"] >= 0.4 * width and stage["height"] >= 0.25 * height
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -369,7 +367,7 @@ def test_a_person_looks_and_approves_on_every_screen(open_project, name):
 def test_on_a_small_screen_nothing_lies_outside_and_the_image_keeps_its_room(open_project, size):
     person = open_project()
     person.page.set_viewport_size({"width": size[0], "height": size[1]})
-    person.page.wait_for_timeout(200)
+    person.settle()
     outside = person.page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, canvas")]
           .filter((element) => element.checkVisibility() && !element.closest(".panel"))

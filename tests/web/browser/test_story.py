@@ -8,6 +8,7 @@ import numpy as np
 
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
+from web.browser.conftest import hold_runs
 
 # Masks come late, as over a slow line.
 SLOW_MASKS = """
@@ -45,7 +46,7 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
 ):
     root = tmp_path / "root"
     save_frames(phantom.sequence.frames, root / "patient" / "frames")
-    server = serve(root, *tiny, "--no-live")
+    server = serve(root, *tiny, "--no-live", program=hold_runs(root))
     person = visit(server)
     page = person.page
 
@@ -77,10 +78,11 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     person.shoot("box")
 
     # Run, and see how far it is.
-    page.get_by_role("button", name="Run", exact=False).first.click()
-    page.locator("#progress").wait_for()
-    page.locator("#epoch", has_text="epoch").wait_for()
-    person.shoot("progress")
+    with server.holding_runs():
+        page.get_by_role("button", name="Run", exact=False).first.click()
+        page.locator("#progress").wait_for()
+        page.locator("#epoch", has_text="epoch").wait_for()
+        person.shoot("progress")
     page.locator("#runs .finished").wait_for()
     kinds = {json.loads(text)["kind"] for text in person.told}
     assert {"project", "run", "preview"} <= kinds
@@ -94,11 +96,11 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     inside = read_mask(person, run["id"], frame)
     y, x = (int(value) for value in np.argwhere(inside)[inside.sum() // 2])
     page.keyboard.press("o")  # the outline would be in the way
-    page.wait_for_timeout(500)
+    person.settle()
     with_mask = person.colour_at(y, x)
     person.shoot("mask")
     page.keyboard.press("m")
-    page.wait_for_timeout(200)
+    person.settle()
     without = person.colour_at(y, x)
     assert (
         without[0] == without[2] and with_mask[0] - with_mask[2] > 40
@@ -110,17 +112,17 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     page.keyboard.press("u")
     page.keyboard.press("n")
     person.expect("state.frame === state.uncertainty.next")
-    person.see_frame(person.state("state.frame"))
-    page.wait_for_timeout(300)
+    person.settle()
     person.shoot("doubt")
     page.keyboard.press("u")
     person.click(44, 3, "Alt")
     person.expect("state.project.objects[0].points.some((p) => p.id > 0 && !p.positive && p.y === 44 && p.x === 3)")
-    page.get_by_role("button", name="Refine").click()
-    page.locator("#progress").wait_for()
-    page.goto("about:blank")  # close the page; the run goes on, and is there when the person comes back
-    page.goto(f"{server.address}#project={read_project_id(server)}")
-    page.locator("#progress, #runs .finished >> text=Refined").first.wait_for()
+    with server.holding_runs():
+        page.get_by_role("button", name="Refine").click()
+        page.locator("#progress").wait_for()
+        page.goto("about:blank")  # close the page; the run goes on, and is there when the person comes back
+        page.goto(f"{server.address}#project={read_project_id(server)}")
+        page.locator("#progress").wait_for()
     page.locator("#runs .finished", has_text="Refined").wait_for()
     person.shoot("refined")
     assert read_project(person)["runs"][-1]["refined_from"] == run["id"]
@@ -147,7 +149,7 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     after = read_mask(person, 2, 0)
     assert not before[40, 6:13].any() and after[39:42, 6:13].all() and after[43:46, 30:37].all()
     assert (after[:30] == before[:30]).all()
-    page.wait_for_timeout(300)
+    person.settle()
     person.shoot("brushed")
     page.keyboard.press("p")
 
@@ -167,9 +169,10 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
 
     # The server dies; a click meanwhile waits for it, and nothing is lost.
     assert person.complaints == []
+    person.go_to(1)
+    person.settle()  # nobody can click on a frame that has not come
     server.kill()
     person.expect("!state.online")
-    person.go_to(1)
     person.click(20, 20)
     person.expect("state.unsaved === 1")
     page.locator("#saved", has_text="1 change waits").wait_for()
@@ -186,8 +189,9 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     person.shoot("back")
 
     # A run that is stopped says so.
-    page.keyboard.press("r")
-    page.get_by_role("button", name="Stop and keep the best so far").click()
-    page.locator("#runs .cancelled").wait_for()
+    with server.holding_runs():
+        page.keyboard.press("r")
+        page.get_by_role("button", name="Stop and keep the best so far").click()
+        page.locator("#runs .cancelled").wait_for()
     person.shoot("stopped")
     person.complaints[:] = [text for text in person.complaints if not any(sign in text for sign in WENT_AWAY)]

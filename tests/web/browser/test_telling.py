@@ -51,8 +51,8 @@ def test_warnings_health_bounds_and_the_end_of_a_run_are_told_for_the_object_in_
 
     page.evaluate(WATCH)
     page.locator("#stage").focus()
-    page.keyboard.press("r")
     page.evaluate("window.away = true")
+    page.keyboard.press("r")
     person.expect("state.project.shown === 1")
     person.expect("window.told.length === 1")
     assert page.evaluate("window.told") == ["frames: the masks are ready"]
@@ -65,7 +65,7 @@ def test_warnings_health_bounds_and_the_end_of_a_run_are_told_for_the_object_in_
     assert any("learning" in phase.lower() for phase in phases)
     assert not any("bound" in phase.lower() or "group" in phase.lower() for phase in phases)
 
-    page.locator(".notice.warn", has_text="The masks are ready, but").wait_for()
+    person.expect_words("The masks are ready, but")
 
     # What the command line would print is on the page, in the page's words.
     run = person.state("state.project.runs[0]")
@@ -83,6 +83,7 @@ def test_warnings_health_bounds_and_the_end_of_a_run_are_told_for_the_object_in_
     person.shoot("told")
 
     # The most doubtful frame has the last colour of the legend, whatever its doubt is.
+    person.expect("state.uncertainty !== null")
     worst = person.state("state.uncertainty.next")
     colours = page.evaluate(
         """() => {

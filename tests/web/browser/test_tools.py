@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
+from web.browser.conftest import name_folder
 from web.browser.test_live import read_mask
 
 POINTS = "state.project.objects[0].points"
@@ -15,14 +16,12 @@ def opened(shared_server, visit, request):
     """A page with a copy of the shared frames or volume."""
 
     def open_copy(name: str = "frames", **options):
-        folder = shared_server.root / f"tools-{abs(hash(request.node.nodeid))}"
+        folder = shared_server.root / f"tools-{name_folder(request)}"
         folder.mkdir(exist_ok=True)
         given = shared_server.root / name
         (shutil.copytree if given.is_dir() else shutil.copy)(given, folder / name)
         person = visit(shared_server, **options)
-        person.page.locator("#files").get_by_role("button", name=folder.name).click()
-        person.page.locator("#files").get_by_role("button", name=name).first.click()
-        person.expect("state.project !== null")
+        person.open(folder.name, name)
         person.go_to(0)
         return person
 
@@ -33,7 +32,7 @@ def test_a_drag_moves_the_image_and_sets_no_point(opened):
     person = opened()
     before = person.place(20, 20)
     person.drag((20, 20), (20, 30))
-    person.page.wait_for_timeout(300)
+    person.page.wait_for_timeout(300)  # a point would come at once
     assert person.state(f"{POINTS}.length") == 0
     assert person.place(20, 20)[0] > before[0] + 50
     person.page.keyboard.press("0")
@@ -55,7 +54,7 @@ def test_the_swipe_of_a_finger_sets_no_point_and_a_tap_does(opened):
     for step in range(1, 6):
         touch("touchMove", (x + 20 * step, y + 5 * step))
     touch("touchEnd")
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(300)  # a point would come at once
     assert person.state(f"{POINTS}.length") == 0
     page.touchscreen.tap(*person.place(24, 24))
     person.expect(f"{POINTS}.length === 1")
@@ -75,7 +74,7 @@ def test_the_lasso_fills_what_it_goes_round_and_the_scribble_sets_points_on_its_
     expected = np.zeros((48, 48), bool)
     expected[10:30, 10:30] = True
     assert (mask != expected).sum() <= 80  # the line itself goes through the middle of pixels
-    page.wait_for_timeout(300)
+    person.settle()
     person.shoot("lasso")
     person.go_to(3)
     page.keyboard.press("Shift+P")
@@ -108,11 +107,10 @@ def test_masks_are_filled_between_frames_smoothed_copied_and_cleared_of_islands_
     person.expect("state.project.objects[0].brushed.includes(5)")
     assert np.array_equal(read_mask(person, 5), read_mask(person, 4))
     person.drag((40, 40), (40, 41))
-    person.expect("state.unsaved === 0")
-    assert read_mask(person, 5)[40, 40]
+    person.wait_until(lambda: read_mask(person, 5)[40, 40], "an island")
     page.get_by_role("button", name="Remove islands").click()
-    page.wait_for_timeout(500)
-    assert not read_mask(person, 5)[40, 40]
+    person.wait_until(lambda: not read_mask(person, 5)[40, 40], "no island")
+    person.settle()
     person.shoot("filled")
 
 
@@ -125,11 +123,13 @@ def test_an_object_is_hidden_and_locked_and_named_from_a_list(opened):
     person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
     page.keyboard.press("o")
     page.mouse.move(5, 5)
-    page.wait_for_timeout(400)
-    shown = person.colour_at(24, 24)
+    person.settle()
+    red, _, blue = person.colour_at(24, 24)
+    assert red - blue > 40  # the object's orange
     page.get_by_role("button", name="Hide object").click()
-    page.wait_for_timeout(300)
-    assert person.colour_at(24, 24) != shown
+    person.settle()
+    red, _, blue = person.colour_at(24, 24)
+    assert red == blue  # the image's grey
     page.get_by_role("button", name="Show object").click()
     page.get_by_role("button", name="Lock object").click()
     person.expect("state.project.objects[0].locked")
@@ -159,7 +159,7 @@ def test_outlines_have_two_colours_so_that_one_stands_out_from_any_image(opened)
     person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(0)")
     page.keyboard.press("m")
     page.mouse.move(5, 5)
-    page.wait_for_timeout(400)
+    person.settle()
     mask = read_mask(person, 0)
     top = int(np.argmax(mask[:, 24]))
     x, _ = person.place(top, 24)

@@ -19,7 +19,7 @@ def studies(tmp_path_factory, phantom):
     server = Server(root, ("--no-live",))
     server.start()
     yield server
-    server.kill(15)
+    server.close()
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_studies_are_found_opened_in_turn_judged_and_exported_from_the_worklist(
     page.keyboard.press("Shift+J")
     person.expect("state.project.name === 'anna'")
     page.keyboard.press("Shift+J")
-    page.locator(".notice", has_text="This is the first study.").wait_for()
+    person.expect_words("This is the first study.")
 
     page.keyboard.press("Control+l")
     page.locator("#work-search").fill("")

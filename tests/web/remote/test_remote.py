@@ -24,7 +24,7 @@ def measure_f1(mask: np.ndarray, truth: np.ndarray) -> float:
     return 2 * (mask.astype(bool) & truth).sum() / (mask.astype(bool).sum() + truth.sum())
 
 
-def wait_until(is_so, seconds: float = 90) -> None:
+def wait_until(is_so, seconds: float = 180) -> None:
     until = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < until, is_so
@@ -297,7 +297,7 @@ def test_a_session_that_ends_lets_go_of_who_waits_for_its_mask(server, scan, mon
     lease = server.leases.find(visitor.headers["X-Lease-Token"])
     wait_until(lambda: lease.work.session.project.clicked)
     visitor.leave()
-    waiting.join(90)
+    waiting.join(180)
     assert heard == [410]
 
 

@@ -32,10 +32,11 @@ export function resetSize() {
 
 /** @param {number} size */
 async function say(size) {
-  const { object, frame, sizeOfFrame } = get();
+  const { object, frame, sizeOfFrame, triedSize } = get();
   if (currentObject() === null) return;
   const kept = Number(Math.min(LARGEST, Math.max(SMALLEST, size)).toPrecision(3));
-  next = null;
+  if (kept !== shownSize()) next = null;
+  else if (triedSize !== null) tryOut(kept); // or what was tried before would stay in sight
   await trying; // or what was tried might be answered last
   if (kept !== shownSize()) {
     const accepted = await act({ kind: "set_size", object, size: kept, frame: sizeOfFrame ? frame : null });
@@ -60,8 +61,7 @@ async function tryNext() {
     const what = { object, size: next, frame: sizeOfFrame ? frame : null };
     next = null;
     const answer = await attempt(() => trySize(openProject().id, what));
-    if (answer === null) return;
-    knowLive(answer);
+    if (answer !== null) knowLive(answer);
   }
 }
 
@@ -69,8 +69,21 @@ export function setUpSize() {
   const dial = find("size", HTMLInputElement);
   const factor = find("size-factor", HTMLInputElement);
   const ofFrame = find("size-of-frame", HTMLInputElement);
-  dial.addEventListener("input", () => tryOut(2 ** Number(dial.value)));
-  dial.addEventListener("change", () => say(2 ** Number(dial.value)));
+  let isHeld = false;
+  dial.addEventListener("input", () => {
+    isHeld = true;
+    tryOut(2 ** Number(dial.value));
+  });
+  dial.addEventListener("change", () => {
+    isHeld = false;
+    say(2 ** Number(dial.value));
+  });
+  // A dial that is let go where it was taken has not changed, says the browser.
+  const letGo = () => {
+    if (isHeld) say(shownSize());
+    isHeld = false;
+  };
+  window.addEventListener("pointerup", () => window.setTimeout(letGo));
   factor.addEventListener("change", () => say(Number(factor.value) > 0 ? Number(factor.value) : 1));
   ofFrame.addEventListener("change", () => set({ sizeOfFrame: ofFrame.checked }));
   watch(["project", "object", "frame", "sizeOfFrame", "triedSize"], ({ sizeOfFrame, triedSize }) => {

@@ -17,6 +17,7 @@ from fewpoint.learning.targets import (
     Targets,
     _follow_image,
     click_distances,
+    emphasise_labels,
     frame_means,
     hangs_together,
     make_targets,
@@ -336,3 +337,14 @@ def test_targets_obey_every_label_and_are_exactly_as_drawn_on_outlined_frames(sa
     weight = pool_regions_of(targets.weight, given)
     assert (weight[0, 8], weight[3, 0], weight[3, 9]) == (pytest.approx(1.1),) * 3
     assert weight[1, 8] == pytest.approx(0.2 + 0.1)
+
+
+def test_what_a_person_marked_weighs_more_but_not_on_frames_that_are_outlined(samples):
+    points = PointSet.from_rows([(0, 5, 6), (3, 5, 6)], negatives=[(0, 9, 1)])
+    given = samples(4, points, Words.of({3: outline(5, 9, 10)}))
+    targets = obey_labels(torch.full((4, 16, 16), 0.6), given)
+    weight, before = (pool_regions_of(each.weight, given) for each in (emphasise_labels(targets, given, 20), targets))
+    assert (weight[0, 5], weight[0, 8]) == (20, 20)
+    others = torch.ones_like(weight, dtype=torch.bool)
+    others[0, [5, 8]] = False
+    assert torch.equal(weight[others], before[others])

@@ -270,6 +270,39 @@ def test_a_refined_run_says_what_it_was_refined_from_and_can_be_refined_again(fo
     np.testing.assert_array_equal(*labels)
 
 
+def test_what_networks_said_before_any_word_keeps_its_share_in_every_refinement(folder, tmp_path):
+    task = make_task(SEVERAL)
+    start = load_previous(folder).groups[0]
+    level = start.cuts[0].level
+    refine(folder, task.sequence, change(task), out=tmp_path / "second")
+    refine(tmp_path / "second", task.sequence, task.points, out=tmp_path / "third")
+    second, third = (load_previous(tmp_path / name).groups[0] for name in ("second", "third"))
+    assert start.first == ()
+    for number, said in enumerate(start.logits):
+        np.testing.assert_allclose(second.first[number], said - np.float16(level), atol=0.01)
+        np.testing.assert_array_equal(third.first[number], second.first[number])
+        assert (second.logits[number] != second.first[number]).any()
+
+
+def test_with_all_of_the_share_but_a_trace_a_refinement_learns_hardly_anything(folder):
+    task = make_task(SEVERAL)
+    nearly, none = (
+        run_and_keep(
+            Task(
+                task.sequence,
+                change(task),
+                None,
+                override(SEVERAL, "refine.first", share),
+                device="cpu",
+                previous=load_previous(folder),
+            )
+        )[1].groups[0]
+        for share in (0.999, 0.0)
+    )
+    moved = [np.abs(np.float32(each.logits[0]) - each.first[0]).mean() for each in (nearly, none)]
+    assert moved[0] < 0.05 * moved[1], moved
+
+
 def test_a_run_keeps_what_it_was_told_and_a_refinement_is_told_the_same_unless_words_are_given(tmp_path):
     task = replace(make_task(SEVERAL), words=(("", Words(size=1.5)),))
     with RunFolder.open(tmp_path / "first", task.identity()) as run:

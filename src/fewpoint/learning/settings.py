@@ -200,14 +200,22 @@ class RoundSettings:
 
 @dataclass(frozen=True)
 class RefineSettings:
-    """A run that refines another: epochs of each of its networks, and the peak of their learning rate."""
+    """A run that refines another: epochs of each of its networks, and the peak of their learning rate.
+
+    emphasis: weight of superpixels that a person marked, where others weigh about 1: few words must be heard among all
+    that networks have said themselves. first: share that what networks said before any word keeps in what they say.
+    """
 
     epochs: int = 4
     rate: float = 1e-3
+    emphasis: float = 20.0
+    first: float = 0.5
 
     def __post_init__(self) -> None:
         require("refine", "epochs", self.epochs >= 1, "1 or more", self.epochs)
         require("refine", "rate", self.rate > 0, "above 0", self.rate)
+        require("refine", "emphasis", self.emphasis >= 1, "1 or more", self.emphasis)
+        require("refine", "first", 0 <= self.first < 1, "0 or above and below 1", self.first)
 
 
 @dataclass(frozen=True)

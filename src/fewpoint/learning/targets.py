@@ -126,6 +126,17 @@ def obey_labels(probabilities: Tensor, samples: SampleSet) -> Targets:
     return Targets(probability, weight)
 
 
+def emphasise_labels(targets: Targets, samples: SampleSet, weight: float) -> Targets:
+    """Targets in which superpixels that a person clicked on or refused have this weight, but for outlined frames.
+
+    Of these every pixel is known: none weighs more than another.
+    """
+    marked = samples.clicked.float() if samples.negative is None else samples.clicked + samples.negative
+    if samples.known is not None:
+        marked = marked * torch.from_numpy(np.isnan(samples.known)).to(marked)[:, None]
+    return replace(targets, weight=torch.where(spread(marked, samples) > 0, weight, targets.weight))
+
+
 def share_out(targets: Sequence[Targets]) -> tuple[Targets, ...]:
     """Targets of several objects whose probabilities sum to at most one on every pixel.
 

@@ -90,6 +90,7 @@ class GroupOutcome:
             model=self.to_model().groups[0],
             superpixels=self.superpixels,
             logits=tuple(np.stack([each.logits for each in member.objects]) for member in self.trained),
+            first=tuple(member.first for member in self.trained if member.first is not None),
             cuts=self.labels.cuts,
             labels=self.labels.values,
         )
@@ -174,7 +175,7 @@ def _narrow(task: Task, focus: Focus) -> Task:
     group = previous.groups[0]
     if group.box != focus.box:
         labels = None if group.labels is None else focus.move(group.labels, group.box)
-        group = replace(group, superpixels=None, logits=(), labels=labels)
+        group = replace(group, superpixels=None, logits=(), first=(), labels=labels)
     elif previous.settings.superpixels != task.settings.superpixels:
         group = replace(group, superpixels=None)
     return replace(inside, previous=replace(previous, groups=(group,)))

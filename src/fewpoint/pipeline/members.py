@@ -36,6 +36,7 @@ from fewpoint.learning.targets import (
     Clues,
     ClueWeights,
     Targets,
+    emphasise_labels,
     make_targets,
     obey_labels,
     share_out,
@@ -79,11 +80,15 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What a member has learnt of one object: (T, h, w) float16 logits at the working size, and how it got there."""
+    """What a member has learnt of one object: (T, h, w) float16 logits at the working size, and how it got there.
+
+    first: those from which refinements set out, None if it is no refinement.
+    """
 
     logits: np.ndarray
     priors: PriorEstimate
     history: PriorHistory
+    first: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,12 @@ class Trained:
 
     objects: tuple[Learnt, ...]
     weights: Weights = field(default_factory=dict)
+
+    @property
+    def first(self) -> np.ndarray | None:
+        """(K, T, h, w) logits from which refinements set out, None if it is no refinement."""
+        first = [each.first for each in self.objects if each.first is not None]
+        return np.stack(first) if first else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +216,10 @@ class Rounds:
         nothing = PriorHistory.empty(samples[0].n_frames)
         trained = []
         said = recall_logits(previous, self.tasks, samples)
-        for member, logits, weights in zip(kept_of(self.task), said, previous.model.weights, strict=True):
-            learnt = tuple(Learnt(values.half().cpu().numpy(), NO_PRIORS, nothing) for values in logits)
+        given = zip(kept_of(self.task), said, recall_first(previous, said), previous.model.weights, strict=True)
+        for member, logits, first, weights in given:
+            kept = zip(map(_halve, logits), map(_halve, first), strict=True)
+            learnt = tuple(Learnt(values, NO_PRIORS, nothing, before) for values, before in kept)
             trained.append(self._store(member, Trained(learnt, weights)))
         return tuple(trained), (nothing,) * len(samples), False
 
@@ -277,7 +290,8 @@ class Rounds:
             sum_up_learnt(course, values, self._label_of(member, place))
             for course, values, place in zip(learning.courses, logits, places, strict=True)
         )
-        learnt = self._recall_untouched(learnt, member)
+        if self.task.previous is not None:
+            learnt = self._join_previous(learnt, member, self.task.previous.groups[0])
         weights = stages.take_weights(learning.trainer.network) if is_kept(member, self.task.plan) else {}
         return self._store(member, Trained(learnt, weights))
 
@@ -287,17 +301,21 @@ class Rounds:
             write_atomically(self.folder.artefact(f"{member.name}.npz"), lambda file: save_trained(trained, file))
         return trained
 
-    def _recall_untouched(self, learnt: tuple[Learnt, ...], member: Member) -> tuple[Learnt, ...]:
-        """What a member has learnt, with what it had learnt before of objects that nobody taught it since."""
-        previous = self.task.previous
-        if previous is None or all(own.taught for own in self.objects):
-            return learnt
+    def _join_previous(self, learnt: tuple[Learnt, ...], member: Member, previous: PreviousGroup) -> tuple[Learnt, ...]:
+        """What a member has learnt, joined with what it said before any word; or as it was, if nobody taught it since.
+
+        Each refinement learns from what the last one said. What was said at first keeps a share in all of them, so that
+        no error grows from one to the next.
+        """
         samples = tuple(own.samples for own in self.objects)
-        before = recall_logits(previous.groups[0], self.tasks, samples)[member.number]
-        return tuple(
-            each if own.taught else replace(each, logits=values.half().cpu().numpy())
-            for each, own, values in zip(learnt, self.objects, before, strict=True)
-        )
+        said = recall_logits(previous, self.tasks, samples)
+        before, first = said[member.number], recall_first(previous, said)[member.number]
+        share = self.task.plan.refine.first
+        joined = []
+        for each, own, values, start in zip(learnt, self.objects, before, first, strict=True):
+            taught = (1 - share) * torch.from_numpy(each.logits).to(start) + share * start
+            joined.append(replace(each, logits=_halve(taught if own.taught else values), first=_halve(start)))
+        return tuple(joined)
 
     def _fit_frames(self, logits: Tensor, targets: Targets, samples: SampleSet) -> Tensor:
         """Logits (T, h, w), each frame's lowered or raised towards its size in the targets."""
@@ -378,7 +396,8 @@ def correct_targets(inputs: ObjectInputs, said: Tensor, cut: Cut) -> Targets:
     settled = smoother.on_real(
         pooled.cpu().numpy().astype(np.float64), lambda means: expit(settle(task, means, smoother, cut).scores)
     )
-    return obey_labels(spread(torch.from_numpy(settled).to(pooled), samples), samples)
+    targets = obey_labels(spread(torch.from_numpy(settled).to(pooled), samples), samples)
+    return emphasise_labels(targets, samples, task.plan.refine.emphasis)
 
 
 def samples_for(member: Member, inputs: ObjectInputs) -> SampleSet:
@@ -393,7 +412,12 @@ def sum_up_learnt(course: Course, logits: Tensor, label: Label) -> Learnt:
     """What a finished network has learnt of an object, with its records labelled."""
     history = course.progress.history(course.samples.n_frames)
     history = replace(history, records=tuple(label(record) for record in history.records))
-    return Learnt(logits.half().cpu().numpy(), course.priors(), history)
+    return Learnt(_halve(logits), course.priors(), history)
+
+
+def _halve(logits: Tensor) -> np.ndarray:
+    """Logits as they are kept."""
+    return logits.half().cpu().numpy()
 
 
 def _count_epochs(trained: list[Trained], n_objects: int) -> tuple[int, ...]:
@@ -431,6 +455,19 @@ def recall_logits(previous: PreviousGroup, tasks: Tasks, samples: tuple[SampleSe
         learnings = (stages.prepare_learning(tasks, samples, seed, start=each) for each in previous.model.weights)
         logits = [learning.predict().transpose(0, 1) for learning in learnings]
     return logits
+
+
+def recall_first(previous: PreviousGroup, said: list[Tensor]) -> list[Tensor]:
+    """(K, T, h, w) logits of each network before any word corrected it, 0 at the edge of its masks.
+
+    said: its logits in the earlier run. If that was no refinement, or refined something else, these are the first.
+    """
+    kept = [torch.from_numpy(values).to(said[0]) for values in previous.first]
+    if len(kept) == len(said) and all(each.shape == values.shape for each, values in zip(kept, said, strict=True)):
+        return kept
+    cuts = previous.cuts or (Cut(),) * len(said[0])
+    levels = torch.tensor([cut.level for cut in cuts]).to(said[0])[:, None, None, None]
+    return [values - levels for values in said]
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:
@@ -479,6 +516,8 @@ def save_trained(trained: Trained, file: BinaryIO) -> None:
     """One array of logits for all objects; per object its priors and history, which may differ in length."""
     objects = trained.objects
     arrays: dict[str, Any] = {"logits": np.stack([each.logits for each in objects])}
+    if trained.first is not None:
+        arrays["first"] = trained.first
     for number, each in enumerate(objects):
         history, priors = each.history, each.priors
         arrays[f"prior-{number}"] = np.stack([priors.mean, priors.deviation, priors.observed])
@@ -497,7 +536,8 @@ def load_trained(path: Path) -> Trained:
         selected = int(stored[f"selected_epoch-{number}"])
         priors, observed, share = stored[f"rows-{number}"]
         history = PriorHistory(tuple(records), priors, observed, share, selected)
-        objects.append(Learnt(logits, PriorEstimate(*stored[f"prior-{number}"]), history))
+        first = stored["first"][number] if "first" in stored else None
+        objects.append(Learnt(logits, PriorEstimate(*stored[f"prior-{number}"]), history, first))
     weights = {name.removeprefix(WEIGHTS): values for name, values in stored.items() if name.startswith(WEIGHTS)}
     return Trained(tuple(objects), weights)
 

@@ -30,9 +30,9 @@ class PreviousGroup:
 
     bounds: of whole frames, one per object. box: top, bottom, left and right of their focus, ends exclusive.
     model: their networks. superpixels, logits: those in the focus, and what each network predicted there,
-    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch. cuts: of each
-    object; none if that is not known. labels: (T, H, W) uint8 of
-    the focus, 0 or the number of an object from 1; None if they are no longer there.
+    (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch. first: what each
+    predicted before any word, empty if the run was no refinement. cuts: of each object; none if that is not known.
+    labels: (T, H, W) uint8 of the focus, 0 or the number of an object from 1; None if they are no longer there.
     """
 
     bounds: tuple[AreaBound, ...]
@@ -40,6 +40,7 @@ class PreviousGroup:
     model: GroupModel
     superpixels: SuperpixelMap | None = None
     logits: tuple[np.ndarray, ...] = ()
+    first: tuple[np.ndarray, ...] = ()
     cuts: tuple[Cut, ...] = ()
     labels: np.ndarray | None = None
 
@@ -63,6 +64,7 @@ class PreviousGroup:
             bounds=tuple(self.bounds[row] for row in rows),
             model=self.model.choose(names),
             logits=tuple(values[rows] for values in self.logits),
+            first=tuple(values[rows] for values in self.first),
             cuts=tuple(self.cuts[row] for row in rows) if self.cuts else (),
             labels=None if self.labels is None else _renumber(self.labels, rows, len(self.objects)),
         )

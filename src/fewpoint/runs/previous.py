@@ -60,7 +60,7 @@ def _load_group(
 ) -> PreviousGroup:
     """A group by its entry in the manifest. described: the summary of each object by its name."""
     labels, networks = stages / SUPERPIXELS_FILE, [stages / f"{name}.npz" for name in entry["networks"]]
-    kept = all(path.is_file() for path in networks)
+    stored = [load_arrays(path) for path in networks] if all(path.is_file() for path in networks) else []
     single = next(iter(described.values()))
     objects = [described[name] if len(described) > 1 else single for name in model.objects]
     return PreviousGroup(
@@ -68,7 +68,8 @@ def _load_group(
         box=tuple(entry["focus"]),
         model=model,
         superpixels=SuperpixelMap(load_arrays(labels)["labels"]) if labels.is_file() else None,
-        logits=tuple(_load_logits(path) for path in networks) if kept else (),
+        logits=tuple(map(_find_logits, stored)),
+        first=tuple(each["first"] for each in stored if "first" in each),
         cuts=tuple(Cut(**cut) for cut in entry.get("cuts", ())),
         labels=load_arrays(masks)["values"] if (masks := stages / "masks.npz").is_file() else None,
     )
@@ -87,6 +88,6 @@ def _recall_labels(group: PreviousGroup, folder: Path) -> PreviousGroup:
     return replace(group, labels=labels)
 
 
-def _load_logits(path: Path) -> np.ndarray:
-    logits = load_arrays(path)["logits"]
+def _find_logits(stored: dict[str, np.ndarray]) -> np.ndarray:
+    logits = stored["logits"]
     return logits if logits.ndim == 4 else logits[np.newaxis]  # a run of version 0.1 has one object without an axis

@@ -168,3 +168,15 @@ def test_frames_far_away_are_not_needed_where_a_click_ties_all_pieces(labels):
     cleaned = CleanedFrames(look, 60, [(PointSet.from_rows([(30, 12, 12)]), Words())])
     np.testing.assert_array_equal(cleaned.on_frame(31), many[31])
     assert set(seen) <= set(range(28, 35))
+
+
+@pytest.mark.parametrize("frame", [0, 5, 9])
+def test_a_thin_piece_that_is_clicked_or_grows_large_far_away_is_no_stray(labels, frame):
+    many = np.repeat(labels[:1], 12, axis=0)
+    many[:, 30, 30:32] = many[:, 30:32, 2] = 1  # 2 pixels beside 256
+    many[10:, 24:32, 2:12] = 1
+    points = PointSet.from_rows([*((each, 12, 12) for each in range(12)), (11, 30, 30)])
+    expected = clean_all(many, [(points, Words())])
+    np.testing.assert_array_equal(expected, many)
+    found = CleanedFrames(many.__getitem__, 12, [(points, Words())]).on_frame(frame)
+    np.testing.assert_array_equal(found, many[frame])

@@ -9,11 +9,12 @@ import pytest
 
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
-from web.browser.annotate_discs import AREA
-from web.browser.conftest import Server
+from web.browser.annotate_discs import AREA, HOLD
+from web.browser.conftest import Server, wait_until
 
 DISCS = str(Path(__file__).with_name("annotate_discs.py"))
 FOLLOWED = "state.project.live.objects.includes(state.object)"
+ALL_ANSWERED = "state.project.live.version === state.project.version && !state.project.live.partly"
 LEARNT = "state.project.live.on && !state.project.live.objects.length && !state.project.live.due"
 
 
@@ -83,6 +84,19 @@ def count_coloured(person) -> int:
     )
 
 
+def drawn_mask(person, frame: int) -> list[bool] | None:
+    """The mask of the object that the page now draws on a frame, row after row; None while it draws an older one."""
+    return person.page.evaluate(
+        """async (frame) => {
+          const [stage] = (await import("/static/main.js")).stages;
+          const { project } = (await import("/static/store.js")).get();
+          const drawn = stage.masks.latest(project.objects[0], 0, frame);
+          return drawn === null ? null : Array.from(drawn.mask, (value) => value > 0);
+        }""",
+        frame,
+    )
+
+
 def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them(
     open_frames, phantom, tmp_path, tiny, serve
 ):
@@ -135,6 +149,36 @@ def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them
     page.wait_for_timeout(1500)
     assert person.state("state.project.runs.map((run) => run.state)") == ["finished"] * 3
     person.shoot("refined")
+
+
+def test_the_frame_in_view_is_shown_before_all_others_and_stays_when_they_come(open_frames, discs_server):
+    person = open_frames()
+    page, hold = person.page, discs_server.root / HOLD
+    person.click(24, 24)
+    person.expect(f"{FOLLOWED} && {ALL_ANSWERED}")
+    before = read_mask(person, 0)
+    person.go_to(3)
+    hold.touch()
+    try:
+        person.click(10, 40)
+        person.expect("state.unsaved === 0 && state.project.live.view?.frame === 3")
+        number = person.state("state.project.live.view.number")
+        shown = read_mask(person, 3)
+        assert not np.array_equal(shown, before)
+        assert np.array_equal(read_mask(person, 0), before) and np.array_equal(read_mask(person, 4), before)
+        wait_until(lambda: drawn_mask(person, 3) == shown.ravel().tolist(), "the new mask", page.wait_for_timeout)
+        person.shoot("view")
+        assert person.state("state.project.live.view?.frame === 3 && state.project.live.number") == number - 1
+    finally:
+        hold.unlink()
+    person.expect(f"state.project.live.view === null && state.project.live.number === {number}")
+    assert drawn_mask(person, 3) == shown.ravel().tolist()
+    for frame in (3, 0, 4):
+        assert np.array_equal(read_mask(person, frame), shown)
+    asked = [url for url, _ in person.answers if "/masks/3?" in url]
+    person.go_to(4)
+    wait_until(lambda: drawn_mask(person, 4) == shown.ravel().tolist(), "the other frames", page.wait_for_timeout)
+    assert [url for url, _ in person.answers if "/masks/3?" in url] == asked  # the same is not fetched again
 
 
 def test_a_frame_that_is_right_is_outlined_by_one_key_and_one_that_is_not_by_the_brush(open_frames, phantom):

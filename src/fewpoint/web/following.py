@@ -138,8 +138,8 @@ class Following:
             followed.frame = find_last_place(project, followed.said)
             followed.look_at(view)
             followed.said, followed.said_at = project, self._clock()
-            self._show_due(followed)
             self._ask(followed, project)
+            self._show_due(followed)
             self._changed.notify_all()
             return followed.number
 

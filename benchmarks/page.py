@@ -1,8 +1,9 @@
-"""How long a person waits on the annotator's page: python benchmarks/page.py
+"""How long a person waits on the annotator's page: python benchmarks/page.py [--only words]
 
 needs the extras `test` and `video` and a Chromium. A made-up CT of 512 x 512 x 300 and a film of 1,500 frames of
 1280 x 720 are opened, clicked on and scrubbed through as a person would; then six CTs are opened one after another.
-Prints one line per figure, and writes them as CSV if a file is given.
+Words are clicks on a made-up scan of 75 frames of 240 x 240, of which nothing has been learnt yet. Prints one line per
+figure, and writes them as CSV if a file is given.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from fewpoint.web.own_server import find_chromium, serve
 
 VOLUME = (512, 512, 300)
 FILM, FILM_SIZE = 1500, (720, 1280)
+SCAN, CLICKS = (240, 240, 75), 20
 STEPS = 60
 VOLUMES = 6
 FIGURES: list[tuple[str, float, str]] = []
@@ -44,17 +46,42 @@ ANSWERED = """async (count) => {
   return said === count && project.live.version === project.version && !project.live.partly;
 }"""
 
+# Milliseconds from a press on the image until the mask of its frame is drawn, and until all frames are answered.
+WAIT_FOR_ANSWER = """async () => {
+  const { get } = await import("/static/store.js");
+  const [stage] = (await import("/static/main.js")).stages;
+  const next = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const known = get().project.live.number;
+  window.answer = (async () => {
+    const begun = await new Promise((resolve) =>
+      stage.canvas.addEventListener("pointerdown", () => resolve(performance.now()), { once: true, capture: true }));
+    const waits = { view: null, all: null };
+    while (waits.view === null || waits.all === null) {
+      await next();
+      const { project, frame } = get();
+      const isNew = (project.live.view?.number ?? 0) > known || project.live.number > known;
+      if (waits.view === null && isNew && stage.masks.latest(project.objects[0], 0, frame) !== null) {
+        await next();
+        waits.view = performance.now() - begun;
+      }
+      if (waits.all === null && project.live.number > known) waits.all = performance.now() - begun;
+    }
+    return waits;
+  })();
+}"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path, help="folder for the inputs, which are then not made again")
     parser.add_argument("--csv", type=Path, help="file for the figures")
+    parser.add_argument("--only", choices=list(PARTS), help="what to measure; all if it is left out")
     asked = parser.parse_args()
     folder = asked.keep
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         root = folder or Path(temporary)
         root.mkdir(parents=True, exist_ok=True)
-        make_inputs(root)
+        make_inputs(root, asked.only)
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         started = time.perf_counter()
         with serve(root, "--device", "cpu") as (address, process):
@@ -62,17 +89,25 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 720})
             page.set_default_timeout(120_000)
             page.goto(address)
-            measure_volume(page)
-            measure_film(page)
-            measure_memory(page, process)
+            for measure in [PARTS[asked.only]] if asked.only else PARTS.values():
+                measure(page, process)
         browser.close()
     if asked.csv is not None:
         lines = [f'"{what}",{value:.3g},{unit}' for what, value, unit in FIGURES]
         asked.csv.write_text("\n".join(["figure,value,unit", *lines, ""]))
 
 
-def make_inputs(root: Path) -> None:
-    """A body with a bright organ, as volumes, and a film of a moving disc."""
+def make_inputs(root: Path, only: str | None) -> None:
+    """A body with a bright organ, as volumes and as a smaller scan, and a film of a moving disc."""
+    scan = root / "scan.nii.gz"
+    if not scan.exists():
+        rows, columns, slices = np.ogrid[: SCAN[0], : SCAN[1], : SCAN[2]]
+        head = (rows - 120) ** 2 + (columns - 120) ** 2 < 95**2
+        lump = (rows - 140) ** 2 + (columns - 95) ** 2 + 2 * (slices - 37) ** 2 < 28**2
+        noise = np.random.default_rng(0).normal(0, 25, SCAN)
+        nibabel.save(nibabel.Nifti1Image((200 * head + 90 * lump + noise).astype(np.int16), np.eye(4)), scan)
+    if only == "words":
+        return
     rows, columns, slices = np.ogrid[: VOLUME[0], : VOLUME[1], : VOLUME[2]]
     body = (rows - 256) ** 2 + (columns - 256) ** 2 < 200**2
     organ = (rows - 300) ** 2 + (columns - 200) ** 2 + 4 * (slices - 150) ** 2 < 60**2
@@ -94,7 +129,29 @@ def draw_frame(index: int) -> np.ndarray:
     return frame
 
 
-def measure_volume(page: Page) -> None:
+def measure_words(page: Page, _process: int) -> None:
+    """Clicks on and beside the lump on one frame, so that no run begins."""
+    open_input(page, "scan.nii.gz", 37)
+    page.mouse.click(*place(page, 140, 95))
+    while not page.evaluate(ANSWERED, 1):
+        page.wait_for_timeout(10)
+    waits = []
+    for number in range(CLICKS):
+        page.wait_for_timeout(1500)  # of what the page fetches after an answer
+        turn = 2 * np.pi * number / CLICKS
+        beside = number % 2 == 0
+        radius = 34 if beside else 20
+        target = place(page, round(140 + radius * np.sin(turn)), round(95 + radius * np.cos(turn)))
+        page.evaluate(WAIT_FOR_ANSWER)
+        click(page, target, *(["Alt"] if beside else []))
+        waits.append(page.evaluate("window.answer"))
+    for key, words in (("view", "the frame in view has its new mask"), ("all", "all frames are answered")):
+        found = [wait[key] for wait in waits]
+        report(f"75 frames of 240 x 240: a click until {words}, median", statistics.median(found), "ms")
+        report(f"75 frames of 240 x 240: a click until {words}, slowest", max(found), "ms")
+
+
+def measure_volume(page: Page, _process: int) -> None:
     seconds = open_input(page, "ct0.nii.gz", 150)
     report("512 x 512 x 300: from the choice to the image", seconds, "s")
     started = time.perf_counter()
@@ -116,7 +173,7 @@ def measure_volume(page: Page) -> None:
     report("scrubbing, a frame, slowest", max(waits), "ms")
 
 
-def measure_film(page: Page) -> None:
+def measure_film(page: Page, _process: int) -> None:
     seconds = open_input(page, "film.mp4", 0)
     report(f"film of {FILM} frames of 1280 x 720: from the choice to its first frame", seconds, "s")
     started = time.perf_counter()
@@ -149,6 +206,14 @@ def open_input(page: Page, name: str, frame: int) -> float:
     return time.perf_counter() - started
 
 
+def click(page: Page, target: list[float], *keys: str) -> None:
+    for key in keys:
+        page.keyboard.down(key)
+    page.mouse.click(*target)
+    for key in keys:
+        page.keyboard.up(key)
+
+
 def place(page: Page, y: int, x: int) -> list[float]:
     return page.evaluate(
         """async ([y, x]) => {
@@ -164,6 +229,9 @@ def place(page: Page, y: int, x: int) -> list[float]:
 def report(what: str, value: float, unit: str) -> None:
     FIGURES.append((what, value, unit))
     print(f"{what}: {value:.3g} {unit}", flush=True)
+
+
+PARTS = {"words": measure_words, "volume": measure_volume, "film": measure_film, "memory": measure_memory}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fewpoint.core import PointSet, Words
-from fewpoint.pipeline.cleaning import clean_labels, drop_untied
+from fewpoint.pipeline.cleaning import CleanedFrames, clean_labels, drop_untied
 
 OBJECT = PointSet.from_rows([(1, 12, 12)])
 
@@ -111,3 +111,72 @@ def test_another_object_is_left_alone():
     labels[labels == 1] = 2
     drop_untied(labels, 1, PointSet.from_rows([(0, 5, 5)]), Words(), smaller_than=np.inf)
     assert (labels > 0).sum() == (draw_parts() > 0).sum()
+
+
+# Single frames.
+
+
+def make_noise(seed: int, objects: int) -> tuple[np.ndarray, list[tuple[PointSet, Words]]]:
+    """Twelve frames of 40 x 40 on which each object has a square that moves, holes, specks and strays; few clicks."""
+    draw = np.random.default_rng(seed)
+    labels = np.zeros((12, 40, 40), np.uint8)
+    said = []
+    for number in range(1, objects + 1):
+        starts = 4 + 14 * (number - 1) + np.cumsum(draw.integers(-1, 2, 12))
+        for frame, start in enumerate(np.clip(starts, 0, 22).tolist()):
+            labels[frame, start : start + 16, 4:22] = number
+        for size in (1, 1, 2, 2, 3):
+            frame, y, x = draw.integers(0, (12, 36, 36)).tolist()
+            labels[frame : frame + int(draw.integers(1, 4)), y : y + size, x : x + size] = number
+        for _ in range(6):
+            frame, y, x = draw.integers(0, (12, 40, 40)).tolist()
+            labels[frame, y, x] = 0
+        clicks = np.argwhere(labels == number)
+        chosen = clicks[draw.choice(len(clicks), 2, replace=False)]
+        words = Words.of({int(draw.integers(12)): labels[5] == number}) if seed % 3 == 0 else Words()
+        said.append((PointSet(chosen[np.lexsort(chosen.T[::-1])], negatives=np.argwhere(labels == 0)[7:8]), words))
+    return labels, said
+
+
+def clean_all(labels: np.ndarray, said: list[tuple[PointSet, Words]]) -> np.ndarray:
+    cleaned = labels.copy()
+    for number, (points, words) in enumerate(said, start=1):
+        clean_labels(cleaned, number, points, words)
+        drop_untied(cleaned, number, points, words)
+    return cleaned
+
+
+@pytest.mark.parametrize("objects", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_single_frame_is_as_clean_as_among_all(seed, objects):
+    labels, said = make_noise(seed, objects)
+    expected = clean_all(labels, said)
+    assert (expected != labels).any()
+    for frame in range(len(labels)):
+        found = CleanedFrames(labels.__getitem__, len(labels), said).on_frame(frame)
+        np.testing.assert_array_equal(found, expected[frame])
+
+
+def test_frames_far_away_are_not_needed_where_a_click_ties_all_pieces(labels):
+    many = np.repeat(labels[:1], 60, axis=0)
+    seen: list[int] = []
+
+    def look(frame: int) -> np.ndarray:
+        seen.append(frame)
+        return many[frame]
+
+    cleaned = CleanedFrames(look, 60, [(PointSet.from_rows([(30, 12, 12)]), Words())])
+    np.testing.assert_array_equal(cleaned.on_frame(31), many[31])
+    assert set(seen) <= set(range(28, 35))
+
+
+@pytest.mark.parametrize("frame", [0, 5, 9])
+def test_a_thin_piece_that_is_clicked_or_grows_large_far_away_is_no_stray(labels, frame):
+    many = np.repeat(labels[:1], 12, axis=0)
+    many[:, 30, 30:32] = many[:, 30:32, 2] = 1  # 2 pixels beside 256
+    many[10:, 24:32, 2:12] = 1
+    points = PointSet.from_rows([*((each, 12, 12) for each in range(12)), (11, 30, 30)])
+    expected = clean_all(many, [(points, Words())])
+    np.testing.assert_array_equal(expected, many)
+    found = CleanedFrames(many.__getitem__, 12, [(points, Words())]).on_frame(frame)
+    np.testing.assert_array_equal(found, many[frame])

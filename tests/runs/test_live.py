@@ -145,6 +145,67 @@ def test_what_a_stopped_run_had_found_stays_but_for_what_is_said_against_it(phan
     assert f1(after, phantom.truth) > 0.85
 
 
+# The frame in view.
+
+
+def check_every_frame(live: Live, points: PointSet, words: dict[str, Words], known=None) -> None:
+    """Each frame, asked for alone, has the masks that it has among all."""
+    given = (points, words, known or {})
+    whole = live.answer(*given)
+    for frame in range(len(live.sequence)):
+        own = live.settle(*given).on_frame(frame)
+        assert list(own) == list(whole)
+        for name, masks in whole.items():
+            np.testing.assert_array_equal(own[name], masks[frame])
+
+
+def say_much(phantom: ObjectsPhantom | Phantom, name: str, number: int = 1) -> tuple[PointSet, dict[str, Words]]:
+    """Clicks with a negative near them, an outlined frame, sizes of the sequence and of a frame, and a box."""
+    truth = phantom.truth if isinstance(phantom, Phantom) else phantom.labels == number
+    points = phantom.points
+    kept = points.frames != 1
+    negative = np.argwhere(truth[2])[0].tolist()
+    names = [each for each, stays in zip(points.objects, kept, strict=False) if stays]
+    said = PointSet.from_rows(
+        [tuple(row) for row in points.coordinates[kept].tolist()],
+        objects=names,
+        negatives=[(2, *negative), (4, 3, 3)],
+        negative_objects=[name, name] if names else (),
+    )
+    outline = np.roll(truth[1], 1, axis=0)
+    box = Box(3, 2, 2, 60, 60)
+    return said, {name: Words.of({1: outline}, (box,), 1.3, {0: 0.8})}
+
+
+def test_rough_masks_of_a_frame_alone_are_those_among_all(phantom, rough):
+    check_every_frame(rough, phantom.points, {})
+    check_every_frame(rough, *say_much(phantom, ""))
+    found = np.where(phantom.truth, 220, 20).astype(np.uint8)
+    check_every_frame(rough, *say_much(phantom, ""), {"": found})
+
+
+def test_rough_masks_of_several_objects_on_a_frame_alone_are_those_among_all(pair):
+    live = Live(pair.sequence)
+    check_every_frame(live, pair.points, {})
+    check_every_frame(live, *say_much(pair, TWO, 2))
+
+
+def test_learnt_masks_of_a_frame_alone_are_those_among_all(phantom, one):
+    _, _, live = one
+    check_every_frame(live, phantom.points, {})
+    check_every_frame(live, *say_much(phantom, ""))
+    y, x = np.argwhere(phantom.truth[0])[0].tolist()
+    check_every_frame(live, replace(phantom.points, negatives=np.array([[0, y, x]])), {})
+
+
+def test_learnt_masks_of_several_objects_on_a_frame_alone_are_those_among_all(pair, two):
+    """One of them touched and the other not, beside one that the run does not know."""
+    _, live = two
+    points = points_on(pair, ONE, TWO)
+    check_every_frame(live, replace(points, negatives=np.array([[0, 30, 30]]), negative_objects=(ONE,)), {})
+    check_every_frame(live, *say_much(pair, ONE))
+
+
 # Of finished runs.
 
 

@@ -11,7 +11,14 @@ from threadpoolctl import threadpool_info
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.errors import SettingsError
-from fewpoint.superpixels.diffusion import LEAST_FLOW, TOLERANCE, DiffusionSettings, diffuse, link_regions
+from fewpoint.superpixels.diffusion import (
+    LEAST_FLOW,
+    TOLERANCE,
+    DiffusionSettings,
+    _find_threads,
+    diffuse,
+    link_regions,
+)
 
 NONE = np.array([], int)
 SETTINGS = DiffusionSettings()
@@ -196,6 +203,7 @@ def test_products_of_vectors_are_left_to_one_thread(monkeypatch):
         return original(*given, **options)
 
     monkeypatch.setattr(scipy.sparse.linalg, "cg", solve)
+    _find_threads.cache_clear()  # other tests may have loaded libraries since
     sequence, superpixels = make_bands([[10, 200]])
     diffuse(link_regions(sequence, superpixels, 1.0), np.array([0.2, 0.8]), NONE, 0.1, SETTINGS)
     assert threads and set(threads) == {1}

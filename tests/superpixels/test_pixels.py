@@ -2,11 +2,13 @@ import numpy as np
 import pytest
 
 from fewpoint.core import SuperpixelMap
-from fewpoint.superpixels.pixels import take_to_pixels
+from fewpoint.superpixels.pixels import find_moves, move_pixels
+from fewpoint.superpixels.regions import paint_frames, region_means
 
 
 def take_all(superpixels: SuperpixelMap, pixels: np.ndarray, regions: np.ndarray, blur: float) -> np.ndarray:
-    return np.stack(list(take_to_pixels(superpixels, pixels, regions, blur)))
+    moves = paint_frames(superpixels, find_moves(region_means(superpixels, pixels), regions))
+    return np.stack([move_pixels(*each, blur) for each in zip(pixels, moves, strict=True)])
 
 
 def make_halves() -> SuperpixelMap:

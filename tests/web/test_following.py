@@ -16,11 +16,12 @@ from fewpoint.web import following as following_module
 from fewpoint.web.broadcast import Broadcast
 from fewpoint.web.events import Answered, Refused
 from fewpoint.web.following import FIRST_PAUSE_S, IDLE_S, PAUSE_S, Following, take_news
-from fewpoint.web.orders import result_folder
+from fewpoint.web.orders import live_folder, result_folder, shown_folder
 from fewpoint.web.places import Root
 from fewpoint.web.results import find_present_masks, measure_uncertainty
 from fewpoint.web.said import find_spoken_frames
 from fewpoint.web.sessions import Session, Workspace
+from fewpoint.web.shown import write_answer, write_view
 
 FIRST, SECOND, THIRD = AddPoint("object", 0, 20, 20), AddPoint("object", 2, 21, 20), AddPoint("object", 4, 22, 20)
 
@@ -304,6 +305,61 @@ def test_an_order_that_was_refused_is_told_and_the_masks_before_it_stay(desk):
     take_news(desk.session, Refused(number=2, error="too much"))
     shown = desk.session.describe_live()
     assert (shown.message, shown.objects, shown.number) == ("too much", ["object"], 1)
+
+
+def test_the_frame_that_a_person_looks_at_is_asked_for_first_until_they_look_at_another(desk):
+    desk.say(FIRST)
+    assert desk.process.asked[-1].view is None
+    desk.session.do(SECOND)
+    desk.following.hear(desk.session, view=3)
+    desk.following.try_out(desk.session, desk.session.project)
+    assert [order.view for order in desk.process.asked[-2:]] == [3, 3]
+    desk.following.try_out(desk.session, desk.session.project, view=5)
+    assert desk.process.asked[-1].view == 5
+    desk.following.try_out(desk.session, desk.session.project, view=10**6)  # there is none
+    assert desk.process.asked[-1].view == 5
+
+
+def test_a_frame_that_is_answered_before_all_is_shown_among_the_masks_before(desk):
+    desk.say(FIRST)
+    session, (target,) = desk.session, desk.session.project.objects
+    folder, shape = shown_folder(live_folder(session.runs_folder), target.id), session.project.shape
+    old, new = np.zeros(shape, bool), np.zeros(shape, bool)
+    old[:, :5], new[:, 5:9] = True, True
+    write_answer(old, folder)
+    take_news(session, Answered(number=1, version=1, objects=[0], rough=True, seconds=0.1))
+    write_view(new[2], folder, 2)
+    take_news(session, Answered(number=2, version=2, objects=[0], rough=True, seconds=0.1, partly=True, view=2))
+    live = session.describe_live()
+    assert (live.state, live.number, live.version, live.partly) == ("ready", 1, 1, False)
+    assert live.view is not None
+    assert live.view.model_dump() == {"frame": 2, "number": 2, "objects": ["object"], "rough": ["object"]}
+    expected = old.copy()
+    expected[2] = new[2]
+    np.testing.assert_array_equal(find_present_masks(session, target).whole(), expected)
+    write_answer(new, folder)
+    take_news(session, Answered(number=2, version=2, objects=[0], rough=True, seconds=0.1))
+    assert session.describe_live().view is None
+    np.testing.assert_array_equal(find_present_masks(session, target).whole(), new)
+
+
+def test_the_first_frame_answered_since_a_run_is_shown_among_the_masks_of_the_run(desk):
+    desk.learn_first()
+    session, (target,) = desk.session, desk.session.project.objects
+    shape = session.project.shape
+    old, new = np.zeros(shape, bool), np.ones(shape[1:], bool)
+    old[:, :5] = True
+    write_answer(old, shown_folder(session.runs_folder / "1", target.id))
+    desk.say(THIRD)
+    write_view(new, shown_folder(live_folder(session.runs_folder), target.id), 1)
+    take_news(session, Answered(number=2, version=4, objects=[0], rough=False, seconds=0.1, partly=True, view=1))
+    masks = find_present_masks(session, target).whole()
+    assert masks[1].all() and np.array_equal(np.delete(masks, 1, 0), np.delete(old, 1, 0))
+    view = session.describe_live().view
+    assert view is not None and view.rough == []
+    desk.following.turn(session, False)
+    assert session.describe_live().view is None
+    np.testing.assert_array_equal(find_present_masks(session, target).whole(), old)
 
 
 def test_frames_with_a_word_since_the_run_are_not_worth_a_look(desk):

@@ -18,11 +18,11 @@ from fewpoint.evaluation.phantom import make_phantom
 from fewpoint.superpixels.intensity import IntensityWindow
 from fewpoint.web import live
 from fewpoint.web.clips import choose_frames, read_clip, write_clip
-from fewpoint.web.events import Answered, Prepared, Refused
+from fewpoint.web.events import Answered, LiveNews, Prepared, Refused
 from fewpoint.web.live import LiveProcess, Place
 from fewpoint.web.live_worker import Answerer, Mailbox, answer_all, glance, glance_until
 from fewpoint.web.orders import LiveOrder, shown_folder
-from fewpoint.web.shown import read_plane
+from fewpoint.web.shown import read_plane, read_view
 
 SIZE = (48, 40)
 PATIENCE_S = 180.0  # of a busy machine
@@ -41,7 +41,7 @@ class Squares:
             raise OSError("no such file")
         self.rough = False
 
-    def answer(self, points: PointSet, words: dict[str, Words], known=None) -> dict[str, np.ndarray]:
+    def settle(self, points: PointSet, words: dict[str, Words], known=None) -> "Found":
         self.asked.append(points)
         self.known = known
         if words["a"].size == 13:
@@ -49,7 +49,18 @@ class Squares:
         masks = {name: np.zeros((6, *SIZE), bool) for name in points.object_names}
         for (_, y, x), name in zip(points.coordinates.tolist(), points.objects, strict=True):
             masks[name][:, y, x] = True
-        return masks
+        return Found(masks)
+
+
+class Found:
+    def __init__(self, masks: dict[str, np.ndarray]) -> None:
+        self._masks = masks
+
+    def on_frame(self, frame: int) -> dict[str, np.ndarray]:
+        return {name: each[frame] for name, each in self._masks.items()}
+
+    def all(self) -> dict[str, np.ndarray]:
+        return self._masks
 
 
 def make_order(number: int = 1, run: str | None = None, size: float = 1.0, points: PointSet = POINTS) -> LiveOrder:
@@ -66,13 +77,19 @@ def answerer(tmp_path) -> Answerer:
     return Answerer(Squares(), tmp_path)
 
 
+def answer(answerer: Answerer, line: str) -> LiveNews:
+    """The only news about an order that nobody looks at a frame of."""
+    (news,) = answerer.answer(line)
+    return news
+
+
 def test_an_order_survives_the_way_to_the_process():
-    order = make_order(run="runs/1/result", size=1.5)
+    order = replace(make_order(run="runs/1/result", size=1.5), view=3)
     assert LiveOrder.from_table(json.loads(line_of(order))) == order
 
 
 def test_masks_of_the_objects_that_are_asked_for_are_left_for_the_page(answerer, tmp_path):
-    news = answerer.answer(line_of(make_order(3)))
+    news = answer(answerer, line_of(make_order(3)))
     assert isinstance(news, Answered)
     assert (news.number, news.version, news.objects, news.rough) == (3, 13, [0, 7], True)
     for number, place in ((0, (5, 6)), (7, (20, 30))):
@@ -81,25 +98,25 @@ def test_masks_of_the_objects_that_are_asked_for_are_left_for_the_page(answerer,
 
 
 def test_a_finished_run_is_taken_once_and_answers_are_no_longer_rough(answerer):
-    assert answerer.answer(line_of(make_order(1))).rough
-    assert not answerer.answer(line_of(make_order(2, run="1/result"))).rough
+    assert answer(answerer, line_of(make_order(1))).rough
+    assert not answer(answerer, line_of(make_order(2, run="1/result"))).rough
 
 
 def test_a_run_that_cannot_be_taken_leaves_answers_as_they_were_and_says_why(answerer):
-    news = answerer.answer(line_of(make_order(run="broken")))
+    news = answer(answerer, line_of(make_order(run="broken")))
     assert isinstance(news, Answered) and news.rough and "no such file" in news.note
-    assert answerer.answer(line_of(make_order(run="broken"))).note == ""
+    assert answer(answerer, line_of(make_order(run="broken"))).note == ""
 
 
 @pytest.mark.parametrize("line", ["", "rubbish", "[]", "{}", '{"number": 4}', "null", '{"number": "x", "job": {}}'])
 def test_rubbish_is_refused_in_one_line_and_the_next_order_is_answered(answerer, line):
-    news = answerer.answer(line)
+    news = answer(answerer, line)
     assert isinstance(news, Refused) and news.error and "\n" not in news.error
-    assert isinstance(answerer.answer(line_of(make_order())), Answered)
+    assert isinstance(answer(answerer, line_of(make_order())), Answered)
 
 
 def test_an_answer_that_fails_is_one_line_with_its_cause(answerer, capsys):
-    news = answerer.answer(line_of(make_order(5, size=13)))
+    news = answer(answerer, line_of(make_order(5, size=13)))
     assert news == Refused(number=5, error="no mask at once: ZeroDivisionError: of all things")
     assert "Traceback" in capsys.readouterr().err
 
@@ -129,10 +146,64 @@ def test_what_a_stopped_run_had_found_is_known_until_a_run_has_finished(tmp_path
     answerer = Answerer(squares, tmp_path)
     shown_folder(stopped, 7).mkdir(parents=True)
     np.save(shown_folder(stopped, 7) / "probabilities.npy", np.full((6, *SIZE), 200, np.uint8))
-    answerer.answer(line_of(replace(make_order(1), stopped=str(stopped))))
+    answer(answerer, line_of(replace(make_order(1), stopped=str(stopped))))
     assert list(squares.known) == ["b"] and (squares.known["b"] == 200).all()
-    answerer.answer(line_of(replace(make_order(2, run="2/result"), stopped=str(stopped))))
+    answer(answerer, line_of(replace(make_order(2, run="2/result"), stopped=str(stopped))))
     assert squares.known == {}
+
+
+# The frame in view.
+
+
+def read_masks(folder: Path, number: int) -> list[np.ndarray | None]:
+    return [read_plane(shown_folder(folder, number) / "masks.npy", 0, frame, SIZE) for frame in range(6)]
+
+
+def test_the_frame_in_view_is_answered_before_all_and_both_are_alike(answerer, tmp_path):
+    news = answerer.answer(line_of(replace(make_order(3), view=4)))
+    first = next(news)
+    assert isinstance(first, Answered)
+    assert (first.number, first.version, first.objects, first.partly, first.view) == (3, 13, [0, 7], True, 4)
+    seen = {number: read_view(shown_folder(tmp_path, number), 4, SIZE) for number in (0, 7)}
+    assert np.argwhere(seen[7]).tolist() == [[20, 30]]
+    assert not (shown_folder(tmp_path, 0) / "masks.npy").exists()
+    (last,) = news
+    assert isinstance(last, Answered)
+    assert (last.number, last.objects, last.partly, last.view) == (3, [0, 7], False, None)
+    assert last.seconds >= first.seconds
+    for number, mask in seen.items():
+        assert read_view(shown_folder(tmp_path, number), 4, SIZE) is None
+        np.testing.assert_array_equal(read_masks(tmp_path, number)[4], mask)
+
+
+def test_what_was_answered_on_all_frames_stays_until_all_are_answered_anew(answerer, tmp_path):
+    answer(answerer, line_of(make_order(1)))
+    before = read_masks(tmp_path, 0)
+    moved = PointSet.from_rows([(0, 9, 9), (2, 20, 30)], objects=["a", "b"])
+    next(answerer.answer(line_of(replace(make_order(2, points=moved), view=2))))
+    for one, other in zip(read_masks(tmp_path, 0), before, strict=True):
+        np.testing.assert_array_equal(one, other)
+    seen = read_view(shown_folder(tmp_path, 0), 2, SIZE)
+    assert seen is not None and np.argwhere(seen).tolist() == [[9, 9]]
+
+
+def test_an_order_that_comes_after_the_frame_in_view_takes_the_place_of_all_others(tmp_path):
+    mailbox, said = Mailbox(), []
+
+    def say(news) -> None:
+        said.append((news.number, news.view))
+        if said == [(1, 2)]:
+            mailbox.fill(line_of(replace(make_order(number), view=5)) for number in (2, 3))
+
+    mailbox.put_back(line_of(replace(make_order(1), view=2)))
+    answer_all(mailbox, Answerer(Squares(), tmp_path), say)
+    assert said == [(1, 2), (3, 5), (3, None)]
+
+
+def test_a_view_of_a_frame_that_is_not_there_is_refused_and_the_next_order_answered(answerer):
+    (news,) = answerer.answer(line_of(replace(make_order(), view=99)))
+    assert isinstance(news, Refused)
+    assert isinstance(answer(answerer, line_of(make_order())), Answered)
 
 
 # Before all frames are read.

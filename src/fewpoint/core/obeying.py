@@ -21,7 +21,7 @@ def obey(masks: np.ndarray, points: PointSet, words: Words, others: tuple[Words,
     wanted = {
         frame: mask
         for frame in {*words.outlined, *boxed, *points.absent, *taken}
-        if not np.array_equal(mask := _correct(masks[frame], frame, points, words, others), masks[frame])
+        if not np.array_equal(mask := obey_on_frame(masks[frame], frame, points, words, others), masks[frame])
     }
     if not wanted:
         return masks
@@ -29,7 +29,9 @@ def obey(masks: np.ndarray, points: PointSet, words: Words, others: tuple[Words,
     return gather_frames(frames, masks.shape, bool)
 
 
-def _correct(mask: np.ndarray, frame: int, points: PointSet, words: Words, others: tuple[Words, ...]) -> np.ndarray:
+def obey_on_frame(
+    mask: np.ndarray, frame: int, points: PointSet, words: Words, others: tuple[Words, ...]
+) -> np.ndarray:
     """The mask of a frame as the words about it want it; an outline says all of it."""
     size = (mask.shape[0], mask.shape[1])
     if frame in words.outlined:

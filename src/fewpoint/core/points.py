@@ -176,7 +176,8 @@ class PointSet:
         own, refused = ({tuple(row) for row in rows.tolist()} for rows in (self.coordinates, self.negatives))
         rows = own | {tuple(row) for row in other.coordinates.tolist() if row[0] not in self.absent} - refused
         negatives = refused | {tuple(row) for row in other.negatives.tolist()} - rows
-        return PointSet.from_rows(sorted(rows), self.absent, negatives=sorted(negatives))
+        coordinates, others = (np.array(sorted(each), np.int64).reshape(-1, 3) for each in (rows, negatives))
+        return PointSet(coordinates, self.absent, negatives=others)
 
     def marks_of(self, name: str) -> tuple[object, ...]:
         """All that was marked for an object, without what follows from marks of others; equal if they are the same.

@@ -40,6 +40,10 @@ class SuperpixelMap:
     def total(self) -> int:
         return int(self.offsets[-1])
 
+    def on_frame(self, frame: int) -> slice:
+        """Where the regions of a frame are among all."""
+        return slice(int(self.offsets[frame]), int(self.offsets[frame + 1]))
+
     def global_labels(self, frame: int) -> np.ndarray:
         """(H, W) global region index of each pixel of one frame."""
         return self.labels[frame] + self.offsets[frame]

@@ -199,6 +199,14 @@ class Focus:
             place[self.top : self.bottom, self.left : self.right] = inside
         return whole
 
+    def paste_frame(self, values: np.ndarray) -> np.ndarray:
+        """(*full) of a frame with the values in the box, 0 outside."""
+        if self.whole:
+            return values
+        whole = np.zeros(self.full, values.dtype)
+        whole[self.top : self.bottom, self.left : self.right] = values
+        return whole
+
     def move(self, values: np.ndarray, box: tuple[int, int, int, int]) -> np.ndarray:
         """(T, rows, columns) of this box with the values of another, see box, that lies in it; 0 elsewhere."""
         top, bottom, left, right = box

@@ -15,18 +15,17 @@ from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps
 from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.pipeline.cleaning import clean_labels, drop_untied
+from fewpoint.pipeline.cutting import Awaited, Evidence, SettledObject, claim_frame, cut_labels, fix_regions
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.correction import Reach, RegionTraits, describe_regions, find_change
-from fewpoint.superpixels.diffusion import DiffusionSettings, RegionLinks, diffuse, link_regions
-from fewpoint.superpixels.pixels import take_to_pixels
+from fewpoint.superpixels.diffusion import DiffusionSettings, Flow, RegionLinks, diffuse, link_regions
 from fewpoint.superpixels.regions import (
     frame_of_region,
     labelled_regions,
     outlined_regions,
     paint_frames,
     region_areas,
-    region_means,
     regions_at_negatives,
     regions_at_points,
 )
@@ -56,11 +55,20 @@ class Surroundings:
 
     def prepare(self) -> None:
         """Find out now what the first answer would find out else."""
-        _ = self.links, self.traits, self.areas, self.frames
+        _ = self.links, self.traits, self.areas, self.frames, self.last_flow
 
     @cached_property
     def links(self) -> RegionLinks:
         return link_regions(self.sequence, self.superpixels, self.settings.contrast)
+
+    @cached_property
+    def last_flow(self) -> Flow:
+        """Along which values are evened out for the last masks, kept for whoever makes them again and again."""
+        return self.make_last_flow()
+
+    def make_last_flow(self) -> Flow:
+        """The same, which is as large as all links, for whoever needs it once."""
+        return Flow.of(self.links, self.settings.last_pull, self.settings)
 
     @cached_property
     def traits(self) -> RegionTraits:
@@ -76,21 +84,19 @@ class Surroundings:
         """(total,) frame of each region."""
         return frame_of_region(self.superpixels)
 
-    def on_frame(self, frame: int) -> slice:
-        """Where the regions of a frame are among all."""
-        return slice(int(self.superpixels.offsets[frame]), int(self.superpixels.offsets[frame + 1]))
-
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
     """Evens out the probabilities of one object's superpixels along the image.
 
-    seeds: global regions that are surely the object. refused: those that surely are not.
+    seeds: global regions that are surely the object. refused: those that surely are not. last_flow: along which it is
+    done for the last masks, if that is known already.
     """
 
     surroundings: Surroundings
     seeds: np.ndarray
     refused: np.ndarray
+    last_flow: Flow | None = None
 
     @property
     def settings(self) -> DiffusionSettings:
@@ -98,11 +104,17 @@ class Smoother:
 
     def even_out(self, pooled: np.ndarray) -> np.ndarray:
         """(T, regions) probabilities for the targets of a round, zero where a frame has no such region."""
-        return self.on_real(pooled, lambda values: self._diffuse(values, self.settings.pull))
+        links, pull = self.surroundings.links, self.settings.pull
+
+        def even_out(values: np.ndarray) -> np.ndarray:
+            return diffuse(links, values, self.seeds, pull, self.settings, refused=self.refused)
+
+        return self.on_real(pooled, even_out)
 
     def even_out_last(self, means: np.ndarray) -> np.ndarray:
         """(total,) probabilities for the last masks."""
-        return self._diffuse(means, self.settings.last_pull)
+        flow = self.last_flow or self.surroundings.make_last_flow()
+        return flow.even_out(means, self.seeds, self.refused)
 
     def find_level(self, means: np.ndarray, doubt: float, area: float | None = None) -> float:
         """The level of the logits of (total,) probabilities at which the object ends according to the image.
@@ -121,9 +133,6 @@ class Smoother:
         result = np.zeros_like(pooled)
         result[real] = work(pooled[real])
         return result
-
-    def _diffuse(self, values: np.ndarray, pull: float) -> np.ndarray:
-        return diffuse(self.surroundings.links, values, self.seeds, pull, self.settings, refused=self.refused)
 
 
 def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...]) -> tuple[Smoother, ...]:
@@ -203,7 +212,7 @@ def _levels_of_outlines(scores: np.ndarray, words: Words, near: Surroundings, do
     asked = OUTLINE_STEP * np.arange(-steps, steps + 1)  # level 0 among them
     levels, noise = [], []
     for frame in frames:
-        here = near.on_frame(frame)
+        here = near.superpixels.on_frame(frame)
         truth = np.isin(np.arange(here.start, here.stop), inside)
         level, likeness = _likest_level(scores[here], near.areas[here], truth, asked)
         odd = math.log(max(covered[frame], 1.0) / usual)
@@ -235,12 +244,12 @@ def _heed_sizes(scores: np.ndarray, words: Words, near: Surroundings) -> np.ndar
     rise = np.zeros(len(scores))
     if words.size != 1 and (scores >= 0).any():
         for frame in range(len(near.superpixels.counts)):
-            here = near.on_frame(frame)
+            here = near.superpixels.on_frame(frame)
             rise[here] = 0.5 * shift_to_factor(scores[here], near.areas[here], words.size)
         wanted = words.size * near.areas[scores >= 0].sum()
         rise -= level_of_area(scores + rise, near.areas, wanted)
     for frame, factor in words.sizes.items():
-        here = near.on_frame(frame)
+        here = near.superpixels.on_frame(frame)
         rise[here] += shift_to_factor(scores[here] + rise[here], near.areas[here], factor)
     return rise
 
@@ -292,9 +301,28 @@ def choose_labels(
     return Chosen(labels, ties, tuple(each.cut for each in made), tuple(each.probabilities for each in made))
 
 
+def await_labels(
+    tasks: Tasks, evidence: tuple[Evidence, ...], smoothers: tuple[Smoother, ...], cuts: tuple[Cut, ...]
+) -> Awaited:
+    """The labels of choose_labels, of any frame or of all: sizes are settled and words heeded now, masks cut later.
+
+    evidence: of each object, with the probabilities of its pixels if masks are not cut by pixel.
+    """
+    first = evidence[0]
+    if any(task.plan.diffusion is None for task in tasks.values()):  # as on tracked paths, which need all frames
+        maps = tuple(ProbabilityMaps(each.pixels) for each in evidence if each.pixels is not None)
+        return Awaited.of(choose_labels(tasks, first.superpixels, maps, smoothers, cuts).labels)
+    given = zip(tasks.values(), evidence, smoothers, cuts, strict=True)
+    objects = [
+        SettledObject(task, own, expit(settle(task, own.means, smoother, cut).scores), smoother.settings.blur)
+        for task, own, smoother, cut in given
+    ]
+    return cut_labels(tuple(objects))
+
+
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What one object claims of each frame, see _claim_frames, with its probabilities and its cut, see Chosen."""
+    """What one object claims of each frame, see claim_frame, with its probabilities and its cut, see Chosen."""
 
     frames: Iterator[np.ndarray]
     probabilities: ProbabilityMaps
@@ -309,18 +337,17 @@ def _claim(
     found: tuple[Cut | None, Heard | None],
 ) -> Claim:
     cut, heard = found
-    means = region_means(superpixels, probabilities.values)
+    evidence = Evidence.of_maps(superpixels, probabilities)
     if smoother is None or task.plan.diffusion is None:
-        regions = _claim_regions(task, superpixels, means)
+        regions = _claim_regions(task, superpixels, evidence.means)
         return Claim(_claim_frames(task, superpixels, regions), probabilities, Cut())
-    settled = settle(task, means, smoother, cut)
-    moved = take_to_pixels(superpixels, probabilities.values, expit(settled.scores), smoother.settings.blur)
-    if heard is not None:
-        moved = heard.heed(moved)
+    settled = settle(task, evidence.means, smoother, cut)
+    own = SettledObject(task, evidence, expit(settled.scores), smoother.settings.blur)
+    moved = own.walk_chances() if heard is None else heard.heed(own.walk_chances())
     maps = gather_frames(moved, superpixels.labels.shape, np.float16)
     maps[list(task.points.absent)] = 0
-    kept = (np.where(frame < 0.5, -np.inf, frame).astype(np.float32) for frame in walk(maps))
-    return Claim(_claim_frames(task, superpixels, kept), ProbabilityMaps(maps), settled.cut)
+    claims = (own.claim(frame, chances) for frame, chances in enumerate(walk(maps)))
+    return Claim(claims, ProbabilityMaps(maps), settled.cut)
 
 
 def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) -> Iterator[np.ndarray]:
@@ -335,35 +362,11 @@ def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) ->
 
 
 def _claim_frames(task: Task, superpixels: SuperpixelMap, frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    """(H, W) float32 of each frame, larger where the object is likelier: -inf outside its mask, inf where it surely is.
-
-    frames: the same before single words are obeyed to the letter.
-    """
-    # A path may pass through a negative if nothing is pruned, and a mask cut by pixels may reach into it.
-    settled = np.full(superpixels.total, np.nan, np.float32)
-    settled[regions_at_negatives(superpixels, task.points)] = -np.inf
-    settled[regions_at_points(superpixels, task.points)] = np.inf
-    for number, (claims, fixed) in enumerate(zip(frames, paint_frames(superpixels, settled), strict=True)):
-        # Without pruning, a path may cross a frame of zeros to reach the object behind it.
-        absent = number in task.points.absent
-        held = np.full_like(claims, -np.inf) if absent else np.where(np.isnan(fixed), claims, fixed)
-        _, rows, columns = task.points.negatives[task.points.negatives[:, 0] == number].T
-        held[rows, columns] = -np.inf
-        yield _obey(held, number, task.own_words)
-
-
-def _obey(claims: np.ndarray, frame: int, words: Words) -> np.ndarray:
-    """Claims (H, W) of a frame, infinite where it is outlined, and minus infinity outside its outline or its box."""
-    size = (claims.shape[0], claims.shape[1])
-    if frame in words.outlined:
-        return np.where(words.mask(frame, size), np.float32(np.inf), np.float32(-np.inf))
-    box = words.box_on(frame)
-    if box is None:
-        return claims
-    obeyed = np.full_like(claims, -np.inf)
-    inside = np.s_[box.top : box.bottom, box.left : box.right]
-    obeyed[inside] = claims[inside]
-    return obeyed
+    """What an object claims of each frame, see claim_frame; frames: the same before words are obeyed to the letter."""
+    # A path may pass through a negative if nothing is pruned.
+    fixed = paint_frames(superpixels, fix_regions(task, superpixels))
+    for number, (likely, known) in enumerate(zip(frames, fixed, strict=True)):
+        yield claim_frame(task, number, likely, known)
 
 
 @dataclass(frozen=True)
@@ -407,23 +410,44 @@ def _new_points(points: PointSet, before: PointSet) -> list[tuple[int, int, int]
     return [(frame, y, x) for frame, y, x in points.coordinates.tolist() if (frame, y, x) not in known]
 
 
-def keep_untouched(labels: np.ndarray, tasks: Tasks, touched: frozenset[str]) -> np.ndarray:
-    """Labels (T, H, W) in which objects that nobody touched are as they were, unless a word says otherwise.
+@dataclass(frozen=True, eq=False)
+class Untouched:
+    """Objects that nobody touched stay as they were, unless a word about another one says otherwise.
 
-    tasks: on the objects of the labels, in order; they know the run that is refined.
+    before: (T, H, W) labels of the run that is refined. numbers: of these objects. others: tasks on those touched.
     """
-    previous = next(iter(tasks.values())).previous
-    before = None if previous is None else previous.groups[0].labels
-    kept = [number for number, name in enumerate(tasks, start=1) if name not in touched]
-    if before is None or not kept or before.shape != labels.shape:
-        return labels
-    for frame, (now, then) in enumerate(zip(labels, before, strict=True)):
-        claimed = np.zeros(now.shape, bool)
-        for name in touched:
-            claimed |= _said_to_be(tasks[name], frame)
-        now[np.isin(now, kept)] = 0
-        again = np.isin(then, kept) & ~claimed
+
+    before: np.ndarray
+    numbers: tuple[int, ...]
+    others: tuple[Task, ...]
+
+    @classmethod
+    def find(cls, tasks: Tasks, touched: frozenset[str], shape: tuple[int, ...]) -> "Untouched | None":
+        """None if there are none. tasks: on objects in order, which know the run. shape: of the labels made now."""
+        previous = next(iter(tasks.values())).previous
+        before = None if previous is None else previous.groups[0].labels
+        numbers = tuple(number for number, name in enumerate(tasks, start=1) if name not in touched)
+        if before is None or not numbers or before.shape != shape:
+            return None
+        return cls(before, numbers, tuple(task for name, task in tasks.items() if name in touched))
+
+    def keep(self, frame: int, labels: np.ndarray) -> np.ndarray:
+        """(H, W) labels of a frame, with these objects as they were."""
+        then, claimed = self.before[frame], np.zeros(labels.shape, bool)
+        for task in self.others:
+            claimed |= _said_to_be(task, frame)
+        now = np.where(np.isin(labels, self.numbers), np.uint8(0), labels)
+        again = np.isin(then, self.numbers) & ~claimed
         now[again] = then[again]
+        return now
+
+
+def keep_untouched(labels: np.ndarray, tasks: Tasks, touched: frozenset[str]) -> np.ndarray:
+    """Labels (T, H, W) in which objects that nobody touched are as they were, see Untouched; changed in place."""
+    untouched = Untouched.find(tasks, touched, labels.shape)
+    if untouched is not None:
+        for frame, now in enumerate(labels):
+            now[:] = untouched.keep(frame, now)
     return labels
 
 

@@ -7,6 +7,7 @@ the difference of colour.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from fewpoint.superpixels.regions import channel_means, region_areas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+    from threadpoolctl import ThreadpoolController
 
 LEAST_FLOW = 1e-3  # share of a border that even the strongest edge leaves open, so that no region is cut off
 TOLERANCE = 1e-3
@@ -110,38 +112,68 @@ def diffuse(
     >>> diffuse(links, np.array([0.0, 1.0]), np.array([], int), 1.0, DiffusionSettings()).round(3).tolist()
     [0.333, 0.667]
     """
-    wanted = np.array(values, np.float64)
-    wanted[seeds], wanted[refused] = 1.0, 0.0
-    return np.clip(_even_out(links, wanted, np.concatenate([seeds, refused]), pull, settings), 0.0, 1.0)
+    return Flow.of(links, pull, settings).even_out(values, seeds, refused)
 
 
-def _even_out(
-    links: RegionLinks, wanted: np.ndarray, firm: np.ndarray, pull: float, settings: DiffusionSettings
-) -> np.ndarray:
-    """The x of diffuse for (total,) wanted values, of which the firm ones are held settings.seed times as much."""
-    from scipy.sparse import diags
-    from scipy.sparse.linalg import cg
-    from threadpoolctl import threadpool_limits
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Links between regions as the matrix of diffuse, for values that flow along them again and again.
 
-    held = pull * links.masses
-    held[firm] *= settings.seed
-    matrix = _build_matrix(links, held, pull * settings.through_time)
-    usual = diags(1 / matrix.diagonal())
-    # A product of two vectors is short work: threads that wait for a busy core make it take hundreds of times as long.
-    with threadpool_limits(limits=1, user_api="blas"):
-        solution, _ = cg(matrix, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=usual)
-    return solution
+    open: (total, total) minus the flow between regions, with its sum on the diagonal. diagonal: where in its data that
+    is. held: (total,) by how much a region keeps its own value. seed: how many times more if it is firm.
+    """
+
+    open: "csr_matrix"
+    diagonal: np.ndarray
+    held: np.ndarray
+    seed: float
+
+    @classmethod
+    def of(cls, links: RegionLinks, pull: float, settings: DiffusionSettings) -> "Flow":
+        """pull: see diffuse."""
+        from scipy.sparse import csr_matrix, diags
+
+        weights = _weigh(links, pull * settings.through_time)
+        total = len(links.masses)
+        matrix = csr_matrix(diags(np.ones(total)) - weights)  # one without links has a place on the diagonal, too
+        diagonal = np.flatnonzero(matrix.indices == np.repeat(np.arange(total), np.diff(matrix.indptr)))
+        matrix.data[diagonal] = np.asarray(weights.sum(axis=1)).ravel()
+        return cls(matrix, diagonal, pull * links.masses, settings.seed)
+
+    def even_out(self, values: np.ndarray, seeds: np.ndarray, refused: np.ndarray) -> np.ndarray:
+        """(total,) values evened out, see diffuse."""
+        from scipy.sparse import csr_matrix, diags
+        from scipy.sparse.linalg import cg
+
+        wanted, held = np.array(values, np.float64), self.held.copy()
+        wanted[seeds], wanted[refused] = 1.0, 0.0
+        held[np.concatenate([seeds, refused])] *= self.seed
+        data = self.open.data.copy()
+        data[self.diagonal] += held
+        matrix = csr_matrix((data, self.open.indices, self.open.indptr), self.open.shape)
+        usual = diags(1 / data[self.diagonal])
+        # A product of vectors is short work: threads that wait for a busy core make it take hundreds of times as long.
+        with _find_threads().limit(limits=1, user_api="blas"):
+            solution, _ = cg(matrix, held * wanted, x0=wanted, rtol=TOLERANCE, maxiter=MOST_STEPS, M=usual)
+        return np.clip(solution, 0.0, 1.0)
 
 
-def _build_matrix(links: RegionLinks, held: np.ndarray, through_time: float) -> "csr_matrix":
-    """(total, total): minus the flow between regions, and on the diagonal its sum and the (total,) held."""
-    from scipy.sparse import coo_matrix, diags
+@cache
+def _find_threads() -> "ThreadpoolController":
+    """What sets how many threads libraries use; which libraries there are takes longer to find out than to solve."""
+    from threadpoolctl import ThreadpoolController
 
+    return ThreadpoolController()
+
+
+def _weigh(links: RegionLinks, through_time: float) -> "csr_matrix":
+    """(total, total): the flow between regions."""
+    from scipy.sparse import coo_matrix
+
+    total = len(links.masses)
     flow = np.where(links.across, through_time, 1.0) * links.flow
-    half = coo_matrix((flow, (links.first, links.second)), (len(held), len(held))).tocsr()
-    weights = half + half.T.tocsr()
-    del flow, half  # of a long sequence, all of this is large
-    return (diags(np.asarray(weights.sum(axis=1)).ravel() + held) - weights).tocsr()
+    half = coo_matrix((flow, (links.first, links.second)), (total, total)).tocsr()
+    return half + half.T.tocsr()
 
 
 def _pad_to(values: np.ndarray, length: int) -> np.ndarray:

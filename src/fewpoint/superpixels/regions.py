@@ -71,7 +71,12 @@ def paint_frames(superpixels: SuperpixelMap, values: np.ndarray) -> Iterator[np.
     if np.shape(values) != (superpixels.total,):
         raise InputError(f"one value per region is needed: {superpixels.total} regions, got shape {np.shape(values)}")
     for frame, labels in enumerate(walk(superpixels.labels)):
-        yield values[superpixels.offsets[frame] : superpixels.offsets[frame + 1]][labels]
+        yield values[superpixels.on_frame(frame)][labels]
+
+
+def paint_frame(superpixels: SuperpixelMap, values: np.ndarray, frame: int) -> np.ndarray:
+    """The same of a single frame."""
+    return values[superpixels.on_frame(frame)][superpixels.labels[frame]]
 
 
 def regions_at_points(superpixels: SuperpixelMap, points: PointSet) -> np.ndarray:

@@ -65,8 +65,9 @@ class Prepared(BaseModel):
 class Answered(BaseModel):
     """Masks are on disk. number, version: of the order. objects: numbers of those that have masks.
 
-    rough: nothing has been learnt yet. partly: masks of the frames near the last word are there, the others follow.
-    note: what the person should know about them, if anything.
+    rough: nothing has been learnt yet. partly: masks of some frames are there, the others follow: of those near the
+    last word, or if view is given of this frame alone, as it will stay. note: what the person should know about them,
+    if anything.
     """
 
     kind: Literal["answered"] = "answered"
@@ -76,6 +77,7 @@ class Answered(BaseModel):
     rough: bool
     seconds: float
     partly: bool = False
+    view: int | None = None
     note: str = ""
 
 

@@ -18,7 +18,7 @@ from fewpoint.web.live import LiveProcess, Place
 from fewpoint.web.orders import LiveOrder, live_folder, result_folder
 from fewpoint.web.queueing import find_finished, find_stopped
 from fewpoint.web.said import count_shown_frames, find_last_place, find_spoken_of, is_news
-from fewpoint.web.sessions import Session
+from fewpoint.web.sessions import AnsweredView, Session
 
 PAUSE_S = 1.0  # without a word, before a refinement
 FIRST_PAUSE_S = 3.0  # before the first run
@@ -48,7 +48,8 @@ class Process(Protocol):
 @dataclass(eq=False)
 class Followed:
     """A project that somebody watches. said: its state when something was last said, at the time said_at, if learning
-    has not followed yet. left_at: when the last who watched was seen. frame: the one last spoken of."""
+    has not followed yet. left_at: when the last who watched was seen. frame: the one last spoken of. view: the one that
+    whoever spoke last looks at, None if that is not known."""
 
     session: Session
     said: Project
@@ -57,6 +58,12 @@ class Followed:
     process: Process | None = None
     number: int = 0
     frame: int = 0
+    view: int | None = None
+
+    def look_at(self, view: int | None) -> None:
+        """Note the frame that somebody who speaks looks at, if that is known."""
+        if view is not None and view < self.session.project.shape[0]:
+            self.view = view
 
 
 class Following:
@@ -105,7 +112,7 @@ class Following:
                 return
             _end(followed)
             followed.said_at = None
-            session.change_live(on=on, state="off", answered=frozenset(), due=False, message="")
+            session.forget_answers(on=on, state="off", due=False, message="")
             if on:
                 self._prepare(followed)
 
@@ -116,8 +123,11 @@ class Following:
             if followed is not None:
                 _end(followed)
 
-    def hear(self, session: Session) -> int:
-        """Something may have been said; returns the number of the order whose masks know it."""
+    def hear(self, session: Session, view: int | None = None) -> int:
+        """Something may have been said; returns the number of the order whose masks know it.
+
+        view: the frame that the person looks at, which is answered first.
+        """
         with self._changed:
             followed = self._followed.get(session.id)
             if followed is None or not session.live.on:
@@ -126,9 +136,10 @@ class Following:
             if not is_news(project, followed.said) and not is_news(followed.said, project):
                 return followed.number
             followed.frame = find_last_place(project, followed.said)
+            followed.look_at(view)
             followed.said, followed.said_at = project, self._clock()
-            self._show_due(followed)
             self._ask(followed, project)
+            self._show_due(followed)
             self._changed.notify_all()
             return followed.number
 
@@ -157,12 +168,13 @@ class Following:
                 followed.said_at = None
                 self._show_due(followed)
 
-    def try_out(self, session: Session, project: Project) -> None:
-        """Answer as if the project were another one, which has not been said yet."""
+    def try_out(self, session: Session, project: Project, view: int | None = None) -> None:
+        """Answer as if the project were another one, which has not been said yet. view: see hear."""
         with self._changed:
             followed = self._followed.get(session.id)
             if followed is not None and session.live.on:
                 session.change_live(tried=find_spoken_of(project, session.project))
+                followed.look_at(view)
                 self._ask(followed, project)
 
     def look(self) -> None:
@@ -203,7 +215,7 @@ class Following:
             followed.left_at = now
         elif followed.process is not None and now - followed.left_at > IDLE_S:
             _end(followed)
-            followed.session.change_live(state="off", answered=frozenset())
+            followed.session.forget_answers(state="off")
 
     def _end_oldest(self) -> None:
         """End what nobody watches any more, but for those left last."""
@@ -212,7 +224,7 @@ class Following:
         ]
         for followed in sorted(idle, key=lambda each: each.left_at, reverse=True)[MOST_IDLE:]:
             _end(followed)
-            followed.session.change_live(state="off", answered=frozenset())
+            followed.session.forget_answers(state="off")
 
     def _prepare(self, followed: Followed) -> None:
         """Start what answers, if it is not there, and have it answer to what has been said already."""
@@ -222,11 +234,11 @@ class Following:
         session = followed.session
         if sum(each.process is not None for each in self._followed.values()) >= MOST_AT_ONCE:
             reason = f"masks of {MOST_AT_ONCE} projects are answered at once already; try again later, or press Run"
-            session.change_live(state="failed", answered=frozenset(), message=reason)
+            session.forget_answers(state="failed", message=reason)
             return
 
         def lost(reason: str) -> None:
-            session.change_live(state="failed", answered=frozenset(), message=reason)
+            session.forget_answers(state="failed", message=reason)
 
         place = Place(session.source.path, live_folder(session.runs_folder), self._features)
         followed.process = LiveProcess(place, lambda news: take_news(session, news), lost, session.cut_clip)
@@ -239,7 +251,8 @@ class Following:
             return
         followed.number += 1
         try:
-            order = replace(make_order(followed.session, project, followed.number), frame=followed.frame)
+            order = make_order(followed.session, project, followed.number)
+            order = replace(order, frame=followed.frame, view=followed.view)
         except FewpointError as error:
             followed.session.change_live(message=" ".join(str(error).split()), refused=followed.number)
             return
@@ -297,6 +310,10 @@ def take_news(session: Session, news: LiveNews) -> None:
         answered, stopped = frozenset(news.objects), find_stopped(session)
         known = stopped or (None if news.rough else find_finished(session))
         learnt = frozenset() if known is None else frozenset(known.objects)
+        if news.view is not None:
+            view = AnsweredView(news.view, news.number, answered, answered - learnt)
+            session.change_live(state="ready", view=view, message=news.note)
+            return
         session.change_live(
             state="starting" if news.partly else "ready",
             number=news.number,
@@ -305,6 +322,7 @@ def take_news(session: Session, news: LiveNews) -> None:
             rough=answered - learnt,
             partly=news.partly,
             seconds=news.seconds,
+            view=None,
             message=news.note,
         )
     else:

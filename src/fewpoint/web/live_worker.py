@@ -2,8 +2,9 @@
 
 Reads from standard input first which sequence it is about and where masks go, then orders, one line of JSON each, and
 says on standard output what became of each. If several orders wait, only the last is answered. Until all frames are
-read and prepared, an order that brings a clip is answered for its frames, and once more for all of them later. When
-standard input ends, the server is gone, and so is this process.
+read and prepared, an order that brings a clip is answered for its frames, and once more for all of them later. After
+that, the frame in view is answered first, then all, unless another order has come meanwhile. When standard input ends,
+the server is gone, and so is this process.
 """
 
 import json
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,11 +21,11 @@ import numpy as np
 
 from fewpoint.errors import FewpointError
 from fewpoint.io.images import read_sequence
-from fewpoint.runs.live import Live, answer_clip
+from fewpoint.runs.live import Answer, Live, answer_clip
 from fewpoint.web.clips import read_clip
 from fewpoint.web.events import Answered, LiveNews, Prepared, Refused
 from fewpoint.web.orders import LiveOrder, shown_folder
-from fewpoint.web.shown import map_probabilities, write_answer
+from fewpoint.web.shown import map_probabilities, write_answer, write_view
 
 LATER = 5  # as the command nice counts
 
@@ -60,6 +61,11 @@ class Mailbox:
             self._hurry = True
             self._changed.notify()
 
+    def is_filled(self) -> bool:
+        """Whether a line waits."""
+        with self._changed:
+            return self._line is not None
+
     def take(self) -> str | None:
         """Wait for a line; None once there will be no more, or if nobody is to wait."""
         with self._changed:
@@ -76,28 +82,34 @@ class Answerer:
         self._live, self._folder = live, folder
         self._tried: str | None = None
 
-    def answer(self, line: str) -> LiveNews:
+    def answer(self, line: str, is_late: Callable[[], bool] = lambda: False) -> Iterator[LiveNews]:
+        """What becomes of an order: first the frame in view, then all frames unless it is too late for them."""
         number = 0
         try:
             began = time.monotonic()
             order = LiveOrder.from_table(json.loads(line))
             number = order.number
             note = self._take(order.run)
-            objects = self._write(order)
-            seconds = time.monotonic() - began
-            return Answered(
-                number=number,
-                version=order.version,
-                objects=objects,
-                rough=self._live.rough,
-                seconds=seconds,
-                note=note,
-            )
+            found = self._live.settle(order.points.to_points(), order.words, _find_known(order))
+            for view in (None,) if order.view is None else (order.view, None):
+                objects = self._write(found, order, view)
+                yield Answered(
+                    number=number,
+                    version=order.version,
+                    objects=objects,
+                    rough=self._live.rough,
+                    seconds=time.monotonic() - began,
+                    partly=view is not None,
+                    view=view,
+                    note=note,
+                )
+                if is_late():
+                    return
         except FewpointError as error:
-            return Refused(number=number, error=_in_one_line(error))
+            yield Refused(number=number, error=_in_one_line(error))
         except Exception as error:  # nothing that one order does may end the process
             traceback.print_exc()
-            return Refused(number=number, error=f"no mask at once: {type(error).__name__}: {_in_one_line(error)}")
+            yield Refused(number=number, error=f"no mask at once: {type(error).__name__}: {_in_one_line(error)}")
 
     def _take(self, run: str | None) -> str:
         """Go over to a run that has finished, once; if that fails, answers stay as they were, and the note says why.
@@ -117,12 +129,17 @@ class Answerer:
             return f"masks at once do not know the last run: {_in_one_line(error)}"
         return ""
 
-    def _write(self, order: LiveOrder) -> list[int]:
-        masks = self._live.answer(order.points.to_points(), order.words, _find_known(order))
-        found = {number: masks[name] for name, number in order.objects.items() if name in masks}
-        for number, each in found.items():
-            write_answer(each, shown_folder(self._folder, number))
-        return sorted(found)
+    def _write(self, found: Answer, order: LiveOrder, view: int | None) -> list[int]:
+        """Leave masks of a frame, or of all, for the page; returns the numbers of their objects."""
+        masks = found.all() if view is None else found.on_frame(view)
+        wanted = {number: masks[name] for name, number in order.objects.items() if name in masks}
+        for number, each in wanted.items():
+            folder = shown_folder(self._folder, number)
+            if view is None:
+                write_answer(each, folder)
+            else:
+                write_view(each, folder, view)
+        return sorted(wanted)
 
 
 def _find_known(order: LiveOrder) -> dict[str, np.ndarray]:
@@ -175,7 +192,8 @@ def glance_until(prepared: "Future[Live]", mailbox: Mailbox, folder: Path, say: 
 def answer_all(mailbox: Mailbox, answerer: Answerer, say: Callable[[LiveNews], None]) -> None:
     """Answer what comes, until nothing does."""
     while (line := mailbox.take()) is not None:
-        say(answerer.answer(line))
+        for news in answerer.answer(line, mailbox.is_filled):
+            say(news)
 
 
 def prepare(path: str, features: str) -> Live:

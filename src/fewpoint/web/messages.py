@@ -281,13 +281,23 @@ class RunMessage(Strict):
     figures: dict[str, FigureMessage]
 
 
+class ViewMessage(Strict):
+    """A frame that was answered before all others. number, objects, rough: see LiveMessage."""
+
+    frame: Frame
+    number: int
+    objects: list[str]
+    rough: list[str]
+
+
 class LiveMessage(Strict):
     """How masks follow what is said, at once.
 
     stamp: grows with every change of this. number: grows with every answer. version: of the project that was answered.
     objects: those whose masks are the answer's; the others have those of the last run. rough: those of them of which
     nothing has been learnt yet. partly: they are there on frames near the last click, the others follow. newer: objects
-    about which something was said since the last run was begun. due: a run will begin by itself.
+    about which something was said since the last run was begun. due: a run will begin by itself. view: a frame whose
+    masks are newer than all this says, as somebody looks at it; those of the others follow.
     """
 
     on: bool
@@ -302,6 +312,7 @@ class LiveMessage(Strict):
     newer: list[str]
     due: bool
     message: str
+    view: ViewMessage | None
 
 
 class ProjectMessage(Strict):
@@ -378,11 +389,13 @@ class MeasureMessage(Strict):
 class ActionRequest(Strict):
     """base_version: refused unless the project is still at this version; if left out, the action always counts.
 
-    by: who does it, BROWSER/TAB for a page; an undo takes back what the same one did.
+    by: who does it, BROWSER/TAB for a page; an undo takes back what the same one did. view: the frame that they look
+    at, whose mask then comes before those of the others.
     """
 
     base_version: int | None = None
     by: Annotated[str, Field(max_length=80)] = ""
+    view: Frame | None = None
     action: Annotated[Action, Field(discriminator="kind")]
 
 
@@ -424,11 +437,12 @@ class LiveRequest(Strict):
 
 
 class SizeRequest(Strict):
-    """A size to try out, as in the action set_size."""
+    """A size to try out, as in the action set_size. view: as in ActionRequest."""
 
     object: str
     size: Annotated[float, Field(allow_inf_nan=False)] | None
     frame: Frame | None = None
+    view: Frame | None = None
 
 
 class MaskMessage(Strict):

@@ -57,7 +57,8 @@ class LiveOrder:
     has finished. stopped: then the folder of a run whose masks are shown although it was stopped, if there is one.
     points, words: of all objects. objects: the numbers of those whose masks are wanted, by their names. frame: the one
     that a word was last said about. clip: a file with the frames near it, see web/clips.py, for an answer before all
-    frames are read; "" for none.
+    frames are read; "" for none. view: the frame that a person looks at, whose masks come before those of all; None if
+    nobody does.
     """
 
     number: int
@@ -69,6 +70,7 @@ class LiveOrder:
     frame: int = 0
     clip: str = ""
     stopped: str | None = None
+    view: int | None = None
 
     @classmethod
     def from_table(cls, table: Any) -> "LiveOrder":
@@ -86,6 +88,7 @@ class LiveOrder:
                 int(table.get("frame", 0)),
                 str(table.get("clip", "")),
                 table.get("stopped"),
+                None if (view := table.get("view")) is None else int(view),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError("an order for masks must have number, version, run, job, words and objects") from error
@@ -102,6 +105,7 @@ class LiveOrder:
             "frame": self.frame,
             "clip": self.clip,
             "stopped": self.stopped,
+            "view": self.view,
         }
 
 

@@ -14,7 +14,7 @@ from fewpoint.web.faults import MissingError
 from fewpoint.web.orders import live_folder, shown_folder
 from fewpoint.web.said import find_spoken_frames
 from fewpoint.web.sessions import Session
-from fewpoint.web.shown import MASKS, count_pixels, read_plane, read_probability, read_uncertainty
+from fewpoint.web.shown import MASKS, count_pixels, read_plane, read_probability, read_uncertainty, read_view
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +22,14 @@ class ObjectMasks:
     """The masks of one object on all frames.
 
     shape: frames, height, width. path: a file of masks, which may not be there yet, None if there is none.
-    drawn: frames whose mask a person drew.
+    drawn: frames whose mask a person drew. views: a folder in which single frames may lie that are newer, see
+    web/shown.py; None if there is none.
     """
 
     shape: tuple[int, int, int]
     path: Path | None
     drawn: dict[int, Stretches]
+    views: Path | None = None
 
     def cut(self, axis: int, index: int) -> np.ndarray:
         """(rows, columns) bool of a frame, or across the frames at a row (axis 1) or column (axis 2)."""
@@ -35,6 +37,8 @@ class ObjectMasks:
             raise MissingError(f"planes along axis {axis} go from 0 to {self.shape[axis] - 1}, got {index}")
         if axis == 0 and index in self.drawn:
             return decode_mask(self.drawn[index], self.shape[1:])
+        if axis == 0 and self.views is not None and (view := read_view(self.views, index, self.shape[1:])) is not None:
+            return view
         found = None if self.path is None else read_plane(self.path, axis, index, self.shape[1:])
         plane = np.zeros(np.delete(self.shape, axis), bool) if found is None else found
         for frame, runs in self.drawn.items() if axis else ():
@@ -63,7 +67,13 @@ def find_masks(session: Session, run: int, target: NamedObject, file: str = MASK
 
 def find_present_masks(session: Session, target: NamedObject) -> ObjectMasks:
     """An object's masks as they are now: as drawn, else as answered at once, else of the run shown."""
-    answered = shown_folder(live_folder(session.runs_folder), target.id) / MASKS
+    folder = shown_folder(live_folder(session.runs_folder), target.id)
+    masks = _find_whole_masks(session, target, folder / MASKS)
+    return replace(masks, views=folder) if target.id in session.find_viewed_objects() else masks
+
+
+def _find_whole_masks(session: Session, target: NamedObject, answered: Path) -> ObjectMasks:
+    """The same without a frame that was answered before all others. answered: where answers at once lie."""
     if target.id in session.find_live_objects() and answered.exists():
         return ObjectMasks(session.project.shape, answered, target.brushed)
     shown = session.find_shown()

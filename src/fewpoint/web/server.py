@@ -329,7 +329,7 @@ def show_project(session: TheSession) -> messages.ProjectMessage:
 @router.post("/projects/{project}/actions")
 def do_action(session: TheSession, state: TheState, request: messages.ActionRequest) -> messages.ActionResult:
     done = session.do(request.action, request.base_version, state.sign(request.by))
-    state.following.hear(session)
+    state.following.hear(session, request.view)
     return done
 
 
@@ -344,7 +344,7 @@ def turn_live(session: TheSession, state: TheState, request: messages.LiveReques
 def try_size(session: TheSession, state: TheState, request: messages.SizeRequest) -> messages.LiveMessage:
     """Answer at once as if an object had another size, without writing it down."""
     action = SetSize(request.object, request.size, request.frame)
-    state.following.try_out(session, apply_action(action, session.project, 0))
+    state.following.try_out(session, apply_action(action, session.project, 0), request.view)
     return session.describe_live()
 
 

@@ -56,12 +56,22 @@ KEPT_STATES = 4  # of a project as it was at earlier runs
 
 
 @dataclass(frozen=True)
+class AnsweredView:
+    """A frame whose masks are newer than those of all others. number: of the order. objects, rough: as LiveStanding."""
+
+    frame: int
+    number: int
+    objects: frozenset[int]
+    rough: frozenset[int]
+
+
+@dataclass(frozen=True)
 class LiveStanding:
     """What was last answered at once, and whether anything is. answered: numbers of the objects that it has masks of.
 
     rough: numbers of those of which nothing has been learnt yet. tried: numbers of those about which something is tried
-    out that nobody has said yet. refused: the last order that could not be answered, for the reason in message. The
-    other fields are those of LiveMessage.
+    out that nobody has said yet. refused: the last order that could not be answered, for the reason in message. view:
+    the frame that was answered since, before all others, if there is one. The other fields are those of LiveMessage.
     """
 
     on: bool = False
@@ -77,6 +87,7 @@ class LiveStanding:
     due: bool = False
     message: str = ""
     refused: int = 0
+    view: AnsweredView | None = None
 
 
 class Session:
@@ -223,14 +234,27 @@ class Session:
     def find_live_objects(self) -> frozenset[int]:
         """The numbers of the objects whose masks are those last answered: something was said since the run shown."""
         with self.lock:
-            spoken = find_spoken_of(self.project, self.find_told()) | self.live.tried
-            return self.live.answered & spoken if self.live.on else frozenset()
+            return self.live.answered & self._find_following()
+
+    def find_viewed_objects(self) -> frozenset[int]:
+        """The same of the frame that was answered before all others."""
+        with self.lock:
+            return frozenset() if self.live.view is None else self.live.view.objects & self._find_following()
+
+    def _find_following(self) -> frozenset[int]:
+        """The numbers of the objects whose masks follow what is said: something was said since the run shown."""
+        spoken = find_spoken_of(self.project, self.find_told()) | self.live.tried
+        return spoken if self.live.on else frozenset()
 
     def change_live(self, **changes: Any) -> None:
         """Note what has changed about answers at once, and tell all who watch."""
         with self.lock:
             self.live = replace(self.live, **changes, stamp=self.live.stamp + 1)
             self.broadcast.tell(messages.LiveEvent(live=self.describe_live()))
+
+    def forget_answers(self, **changes: Any) -> None:
+        """Note that nothing is answered at once any more."""
+        self.change_live(answered=frozenset(), view=None, **changes)
 
     def record_run(self, record: RunRecord, shown: messages.RunMessage) -> None:
         """Write down how a run stands, and tell all who watch."""
@@ -277,7 +301,15 @@ class Session:
                 newer=self._name(find_spoken_of(self.project, then)),
                 due=live.due,
                 message=live.message,
+                view=self._describe_view(),
             )
+
+    def _describe_view(self) -> messages.ViewMessage | None:
+        view, objects = self.live.view, self.find_viewed_objects()
+        if view is None or not objects:
+            return None
+        rough = self._name(objects & view.rough)
+        return messages.ViewMessage(frame=view.frame, number=view.number, objects=self._name(objects), rough=rough)
 
     def _name(self, numbers: frozenset[int]) -> list[str]:
         return [each.name for each in self.project.objects if each.id in numbers]

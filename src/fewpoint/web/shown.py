@@ -4,10 +4,12 @@ masks.npy           (T, H, W / 8) uint8, one bit per pixel
 probabilities.npy   (T, H, W) uint8, 255 where the object is certain
 uncertainty.json    how much a look at each frame is worth
 preview.npy         the masks as they are in the middle of training, like masks.npy
+view-FRAME.npy      the mask of a frame that was answered before all others, (H, W / 8), until masks.npy is as new
 """
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -45,6 +47,27 @@ def write_answer(masks: np.ndarray, folder: Path, first: int = 0, total: int | N
     """Write (n, H, W) bool masks that were asked for at once: of all frames, or of some from the first of so many."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_masks(walk(masks), (total or len(masks), *masks.shape[1:]), folder / MASKS, first)
+    for path in folder.glob(_name_view("*")):
+        path.unlink()
+
+
+def write_view(mask: np.ndarray, folder: Path, frame: int) -> None:
+    """Write the (H, W) bool mask of a frame that was asked for at once, while those of all are still to come."""
+    folder.mkdir(parents=True, exist_ok=True)
+    packed = np.packbits(mask, axis=-1)
+    write_atomically(folder / _name_view(frame), lambda file: save_array(packed, file))
+
+
+def read_view(folder: Path, frame: int, size: tuple[int, int]) -> np.ndarray | None:
+    """(H, W) bool; None if the frame is not newer than the others."""
+    with suppress(FileNotFoundError):  # all others may have come just now
+        packed = np.load(folder / _name_view(frame), allow_pickle=False)
+        return np.unpackbits(packed, axis=-1, count=size[1]).astype(bool)
+    return None
+
+
+def _name_view(frame: int | str) -> str:
+    return f"view-{frame}.npy"
 
 
 def read_plane(path: Path, axis: int, index: int, size: tuple[int, int]) -> np.ndarray | None:

@@ -2,11 +2,13 @@
 
 So that what the page shows is known exactly: on every frame a disc round the middle of the clicks, of an area that
 follows the size asked for, without the pixels clicked as not the object; outlined frames as drawn. FILE is that of
-annotate_held.py. With `answer` in place of all else it is the process that answers at once.
+annotate_held.py. With `answer` in place of all else it is the process that answers at once. As long as a file of the
+name HOLD lies beside the input, nothing but the frame in view is answered.
 """
 
 import math
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +18,39 @@ from fewpoint.web import live, live_worker, queueing
 
 HELD = str(Path(__file__).with_name("annotate_held.py"))
 AREA = 200.0  # pixels of a disc of size 1
+HOLD = "hold-answers"
+
+
+class Drawn:
+    """Masks (T, H, W) by the names of objects, handed over once there is no file to hold them."""
+
+    def __init__(self, masks: dict[str, np.ndarray], hold: Path | None) -> None:
+        self._masks, self._hold = masks, hold
+
+    def on_frame(self, frame: int) -> dict[str, np.ndarray]:
+        return {name: each[frame] for name, each in self._masks.items()}
+
+    def all(self) -> dict[str, np.ndarray]:
+        while self._hold is not None and self._hold.exists():
+            time.sleep(0.01)
+        return self._masks
 
 
 class Discs:
     def __init__(self, sequence, features="") -> None:
         self._shape = sequence.shape[:3]
+        self._hold = None if sequence.source is None else Path(sequence.source.path).with_name(HOLD)
         self.rough = True
 
     def take(self, run: Path) -> None:
         self.rough = False
 
+    def settle(self, points, words, known=None):
+        masks = {name: self._draw(points.of_object(name), words[name]) for name in points.object_names}
+        return Drawn(masks, self._hold)
+
     def answer(self, points, words, known=None):
-        return {name: self._draw(points.of_object(name), words[name]) for name in points.object_names}
+        return self.settle(points, words, known).all()
 
     def _draw(self, points, words):
         frames, height, width = self._shape

@@ -10,7 +10,7 @@ import pytest
 
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
-from web.browser.annotate_discs import AREA
+from web.browser.annotate_discs import AREA, HOLD
 from web.browser.conftest import Server, find_hold, hold_runs, name_folder
 
 DISCS = str(Path(__file__).with_name("annotate_discs.py"))
@@ -97,6 +97,19 @@ def expect_disc(person, size: str = "1") -> int:
     return counts[-1]
 
 
+def drawn_mask(person, frame: int) -> list[bool] | None:
+    """The mask of the object that the page now draws on a frame, row after row; None while it draws an older one."""
+    return person.page.evaluate(
+        """async (frame) => {
+          const [stage] = (await import("/static/main.js")).stages;
+          const { project } = (await import("/static/store.js")).get();
+          const drawn = stage.masks.latest(project.objects[0], 0, frame);
+          return drawn === null ? null : Array.from(drawn.mask, (value) => value > 0);
+        }""",
+        frame,
+    )
+
+
 def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them(
     open_frames, phantom, tmp_path, tiny, serve
 ):
@@ -162,6 +175,37 @@ def nothing_is_learnt(discs_server):
     """Masks that are learnt do not take the place of those answered at once, however long a test takes."""
     with discs_server.holding_runs():
         yield
+
+
+@pytest.mark.usefixtures("nothing_is_learnt")
+def test_the_frame_in_view_is_shown_before_all_others_and_stays_when_they_come(open_frames, discs_server):
+    person = open_frames()
+    hold = discs_server.root / HOLD
+    person.click(24, 24)
+    person.expect(ANSWERED)
+    before = read_mask(person, 0)
+    person.go_to(3)
+    hold.touch()
+    try:
+        person.click(10, 40)
+        person.expect("state.unsaved === 0 && state.project.live.view?.frame === 3")
+        number = person.state("state.project.live.view.number")
+        shown = read_mask(person, 3)
+        assert not np.array_equal(shown, before)
+        assert np.array_equal(read_mask(person, 0), before) and np.array_equal(read_mask(person, 4), before)
+        person.wait_until(lambda: drawn_mask(person, 3) == shown.ravel().tolist(), "the new mask")
+        person.shoot("view")
+        assert person.state("state.project.live.view?.frame === 3 && state.project.live.number") == number - 1
+    finally:
+        hold.unlink()
+    person.expect(f"state.project.live.view === null && state.project.live.number === {number}")
+    assert drawn_mask(person, 3) == shown.ravel().tolist()
+    for frame in (3, 0, 4):
+        assert np.array_equal(read_mask(person, frame), shown)
+    asked = [url for url, _ in person.answers if "/masks/3?" in url]
+    person.go_to(4)
+    person.wait_until(lambda: drawn_mask(person, 4) == shown.ravel().tolist(), "the other frames")
+    assert [url for url, _ in person.answers if "/masks/3?" in url] == asked  # the same is not fetched again
 
 
 @pytest.mark.usefixtures("nothing_is_learnt")

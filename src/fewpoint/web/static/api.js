@@ -69,8 +69,13 @@ export const listFormats = () => read("/api/formats");
 export const openInput = (what) => post("/api/projects", what);
 /** @param {string} id @returns {Promise<Project>} */
 export const readProject = (id) => read(at(id));
-/** @param {string} id @param {Action} action @returns {Promise<import("./types.js").ActionResult>} */
-export const sendAction = (id, action) => post(`${at(id)}/actions`, { action, by: me() });
+/**
+ * @param {string} id
+ * @param {Action} action
+ * @param {number} view  the frame that is looked at, whose mask then comes first
+ * @returns {Promise<import("./types.js").ActionResult>}
+ */
+export const sendAction = (id, action, view) => post(`${at(id)}/actions`, { action, view, by: me() });
 /**
  * @param {string} id
  * @param {{refine: boolean, warm_start?: boolean, time_limit_min?: number | null, added?: string[]}} what
@@ -133,7 +138,7 @@ export const turnLive = (id, on) => post(`${at(id)}/live`, { on });
 /**
  * Have masks answered as if an object had another size.
  * @param {string} id
- * @param {{object: string, size: number, frame: number | null}} what
+ * @param {{object: string, size: number, frame: number | null, view: number}} what  view: the frame that is looked at
  * @returns {Promise<import("./types.js").LiveMessage>}
  */
 export const trySize = (id, what) => post(`${at(id)}/live/size`, what);

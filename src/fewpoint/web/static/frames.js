@@ -10,6 +10,8 @@ const AHEAD = 40;
 const BEHIND = 12;
 /** How many planes on each side are fetched of those that are shown small. */
 const BESIDE = 3;
+/** How long the crosshair must stand still before they are, so that no word a person says waits behind them. */
+const STILL_MS = 500;
 
 /** The address of a frame, or of another plane, as it is shown now. @param {number} index @param {number} [axis] */
 export function addressOf(index, axis = 0) {
@@ -24,6 +26,7 @@ export class Fetching {
     this.pictures = pictures;
     this.last = 0;
     this.direction = 1;
+    this.timer = 0;
   }
 
   /** @param {Plane} plane @param {number} index @param {boolean} isLarge */
@@ -33,7 +36,11 @@ export class Fetching {
     const order = nextFrames(index, this.direction, plane.count);
     const addresses = (isLarge ? order : order.slice(0, 2 * BESIDE + 1)).map((other) => addressOf(other, plane.axis));
     const room = Math.min(AHEAD + BEHIND, Pictures.room(plane.width, plane.height) - 1);
-    this.pictures.want(addresses.slice(0, room), addresses.slice(room));
+    const wantAll = () => this.pictures.want(addresses.slice(0, room), addresses.slice(room));
+    window.clearTimeout(this.timer);
+    if (isLarge) return wantAll();
+    this.pictures.want(addresses.slice(0, 1), []);
+    this.timer = window.setTimeout(wantAll, STILL_MS);
   }
 }
 

@@ -250,6 +250,11 @@ function chooseMask(object, axis, index) {
   if (active?.state === "running" && preview?.run === active.id && showsPreview(object.name, active, preview.share)) {
     return { ...present, run: active.id, preview: true, version: String(preview.count) };
   }
+  const { view } = live;
+  if (axis === 0 && view?.frame === index && view.objects.includes(object.name)) {
+    // As it will be among all: it need not be fetched again then.
+    return { ...present, version: `live ${view.number} `, rough: view.rough.includes(object.name) };
+  }
   if (live.objects.includes(object.name)) {
     const answer = `live ${live.number} ${live.partly ? "partly " : ""}${changed}`;
     return { ...present, version: answer, rough: live.rough.includes(object.name) };

@@ -206,7 +206,7 @@ export const knowLive = acceptLive;
  * @returns {Promise<boolean>} whether the server accepted it
  */
 export function act(action, complete = async () => action) {
-  return enqueue(action, async (id) => sendAction(id, await complete(action)));
+  return enqueue(action, async (id) => sendAction(id, await complete(action), get().frame));
 }
 
 /**

@@ -58,7 +58,7 @@ function tryOut(size) {
 async function tryNext() {
   while (next !== null) {
     const { object, frame, sizeOfFrame } = get();
-    const what = { object, size: next, frame: sizeOfFrame ? frame : null };
+    const what = { object, size: next, frame: sizeOfFrame ? frame : null, view: frame };
     next = null;
     const answer = await attempt(() => trySize(openProject().id, what));
     if (answer !== null) knowLive(answer);

@@ -117,7 +117,10 @@
  * @property {string[]} newer  objects about which something was said since the last run was begun
  * @property {boolean} due  whether a run will begin by itself
  * @property {string} message
+ * @property {ViewMessage | null} view  a frame that is newer than all this; the others follow
  */
+
+/** @typedef {{frame: number, number: number, objects: string[], rough: string[]}} ViewMessage  as in LiveMessage */
 
 /**
  * @typedef {object} RunMessage

@@ -68,7 +68,7 @@ class Live:
         """Answer from now on by what the networks of a finished run said; run: its folder."""
         previous = load_previous(run)
         # What networks predicted is in the probabilities, and would be copied for every answer.
-        previous = replace(previous, groups=tuple(replace(group, logits=()) for group in previous.groups))
+        previous = replace(previous, groups=tuple(replace(group, logits=(), first=()) for group in previous.groups))
         given = zip(previous.groups, find_stages(run), strict=True)
         parts = tuple(LearntPart.load(self.sequence, previous, group, stages) for group, stages in given)
         self._run, self._parts = previous, parts

@@ -104,10 +104,11 @@ def learning() -> Callable[..., Learning]:
         stopping: StoppingSettings = StoppingSettings(),
         *objects: SampleSet,
         training: TrainingSettings = TRAINING,
+        priors: PriorSettings = PriorSettings(),
     ) -> Learning:
         fresh = make_trainer(*objects, training=training)
         names = "abcdefgh"[: len(objects)] if len(objects) > 1 else [""]
-        schedule = Schedule(phases, FilteredPriors(PriorSettings(), stopping))
+        schedule = Schedule(phases, FilteredPriors(priors, stopping))
         return Learning.start(fresh, {name: AreaBound(0.2) for name in names}, schedule)
 
     return build

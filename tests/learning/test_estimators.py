@@ -28,8 +28,8 @@ LEVELS = [0.11, 0.12, 0.04, 0.5, 0.13]  # observed: in the warm-up's last epoch,
 ALL = [FilteredPriors(), AlternatingPrior(0.005), GivenPriors(np.full(4, 0.1))]
 
 
-def see(*observed: float, absent: tuple[int, ...] = ()) -> Sighting:
-    return Sighting(np.array(observed), np.isin(np.arange(len(observed)), absent), epoch=0, horizon=10)
+def see(*observed: float, absent: tuple[int, ...] = (), epoch: int = 0) -> Sighting:
+    return Sighting(np.array(observed), np.isin(np.arange(len(observed)), absent), epoch, horizon=10)
 
 
 def record(variance: float, share: float) -> EpochRecord:
@@ -78,7 +78,7 @@ def test_a_filter_starts_at_the_bound_with_the_variance_of_its_settings():
 )
 def test_a_filter_ends_by_variance_and_share(variance, share, expected):
     estimator = FilteredPriors(stopping=StoppingSettings(variance=0.007, window=2, minimum=0))
-    assert estimator.judge(StopState(streak=1), 2, record(variance, share), BOUND) == expected
+    assert estimator.judge(StopState(streak=1), see(0.1, epoch=1), record(variance, share), BOUND) == expected
 
 
 def test_the_alternating_prior_starts_at_the_bound_and_is_one_for_all_frames():
@@ -106,7 +106,7 @@ def test_the_alternating_prior_never_reaches_zero_by_its_steps():
 
 @pytest.mark.parametrize("estimator", [AlternatingPrior(0.005), GivenPriors(np.full(4, 0.1))])
 def test_without_a_rule_nothing_ends_the_estimation_and_no_epoch_is_selected(estimator, learn):
-    assert estimator.judge(StopState(), 5, record(0.0, 0.0), BOUND) == StopState()
+    assert estimator.judge(StopState(), see(0.1, epoch=4), record(0.0, 0.0), BOUND) == StopState()
     events = []
     progress = only(learn(estimator, events.append)).progress
     assert [each.phase for each in progress.records] == ["warm-up"] * 2 + ["estimation"] * 3 + ["final"] * 2

@@ -222,6 +222,26 @@ def test_an_estimation_that_goes_on_ends_with_what_its_window_selected(learning,
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 
+@pytest.mark.parametrize("halts", [True, False])
+def test_where_priors_are_swept_away_before_the_rule_holds_the_first_epoch_that_it_could_select_is_taken(
+    learning, script, halts
+):
+    """The control input takes 0.4 of the bound an epoch: after two epochs something is left, after three nothing."""
+    sweeping = PriorSettings(first_control=0.4, last_control=0.4)
+    given = learning(short(1, 6, 0), StoppingSettings(0.007, 2, 1, halts=halts), priors=sweeping)
+    script([observation()] + [observation(WILD)] * 3 + [observation(CALM, 0.0)] * 3)
+    events, weights = run_to_the_end(given)
+    progress = only(given).progress
+    assert progress.epoch == (4 if halts else 7)
+    assert progress.selected_epoch == 3
+    assert not any(record.stopped for record in progress.records)
+    np.testing.assert_array_equal(np.float32(progress.state.mean), progress.history(4).priors[3])
+    assert all(torch.equal(value, weights[3][name]) for name, value in given.trainer.network.state_dict().items())
+    assert [event.text for event in events if isinstance(event, Message)] == [
+        f"priors: the stopping rule did not hold within {progress.epoch} epochs"
+    ]
+
+
 def test_where_the_rule_never_holds_the_last_epoch_is_taken_and_the_user_is_told(learning, script):
     given = learning(short(1, 3, 1), StoppingSettings(0.007, 2, 0))
     script([observation(WILD)] * 5)

@@ -4,18 +4,28 @@ import pytest
 
 from fewpoint.errors import SettingsError
 from fewpoint.learning.settings import StoppingSettings
-from fewpoint.learning.stopping import StopState, update_stop
+from fewpoint.learning.stopping import StopState, is_calm, update_stop
 
 BOUND = 0.1
 CALM, WILD = (0.001, 0.05), (0.5, 0.05)
 TOO_LARGE = (0.001, 0.1)
 
 
+NEVER = 1000
+
+
+def follow(epochs: list[tuple[float, float]], settings: StoppingSettings, latest: int = NEVER) -> list[StopState]:
+    """The rule's state after each epoch of such variances and shares."""
+    states = [StopState()]
+    for epoch, seen in enumerate(epochs, start=1):
+        states.append(update_stop(states[-1], epoch, is_calm(*seen, BOUND, settings), latest, settings))
+    return states[1:]
+
+
 def run_rule(epochs: list[tuple[float, float]], window: int, minimum: int) -> list[int]:
     """The streak after each epoch up to the halt; a halt is shown as a last entry -1."""
-    settings, state, streaks = StoppingSettings(0.007, window, minimum), StopState(), []
-    for epoch, (variance, share) in enumerate(epochs, start=1):
-        state = update_stop(state, epoch, variance, share, BOUND, settings)
+    streaks = []
+    for state in follow(epochs, StoppingSettings(0.007, window, minimum)):
         streaks.append(state.streak)
         if state.halted:
             return [*streaks, -1]
@@ -51,8 +61,8 @@ def test_the_streak_epoch_by_epoch(epochs, window, minimum, streaks):
     ],
 )
 def test_both_conditions_are_strict(variance, share, streak):
-    state = update_stop(StopState(), 1, variance, share, BOUND, StoppingSettings(0.007, 5, 0))
-    assert state == StopState(streak)
+    (state,) = follow([(variance, share)], StoppingSettings(0.007, 5, 0))
+    assert state.streak == streak
 
 
 def test_the_papers_rule_selects_epoch_31_at_the_earliest():
@@ -62,12 +72,26 @@ def test_the_papers_rule_selects_epoch_31_at_the_earliest():
 
 
 def test_a_rule_that_does_not_halt_holds_once_and_counts_no_more():
-    settings, state, states = StoppingSettings(0.007, 2, 0, halts=False), StopState(), []
-    for epoch in range(1, 6):
-        state = update_stop(state, epoch, *CALM, BOUND, settings)
-        states.append(state)
+    states = follow([CALM] * 5, StoppingSettings(0.007, 2, 0, halts=False))
     held = StopState(0, held=True)
-    assert states == [StopState(1), StopState(2, held=True), held, held, held]
+    assert states == [StopState(1, promising=True), StopState(2, held=True), held, held, held]
+
+
+def test_a_rule_that_holds_only_when_priors_are_swept_away_selects_the_first_epoch_that_it_could_have():
+    states = follow([WILD] * 6 + [CALM] * 3, StoppingSettings(0.007, 2, 2), latest=6)
+    assert [state.promising for state in states] == [False, False, True] + [False] * 6
+    assert states[5] == StopState() and states[6] == StopState(held=True, halted=True, overdue=True)
+
+
+def test_of_windows_that_were_not_filled_in_time_the_last_begun_is_selected():
+    states = follow([CALM, WILD, WILD, CALM, WILD, WILD], StoppingSettings(0.007, 2, 0), latest=4)
+    assert [number for number, state in enumerate(states, start=1) if state.promising] == [1, 4]
+    assert states[3].streak == 1 and states[4].overdue
+
+
+def test_a_window_that_began_in_time_may_be_filled_later():
+    states = follow([WILD, CALM, CALM, CALM], StoppingSettings(0.007, 3, 0), latest=2)
+    assert states[3] == StopState(3, held=True, halted=True)
 
 
 @pytest.mark.parametrize("wrong", [{"variance": 0.0}, {"window": 0}, {"minimum": -1}])

@@ -12,15 +12,15 @@ def test_the_defaults_are_the_methods_numbers():
         "superpixels": {"count": 1200},
         "network": {"base_width": 32, "levels": 5, "alpha": 1.67, "norm": "batch", "head_prior": 0.01},
         "training": {"frames_per_epoch": 100, "weight_decay": 0.01, "clip_norm": 5.0},
-        "risk": {"beta": 0.0, "gamma": 1.0, "keep": 1.0, "frames": "mean"},
+        "risk": {"beta": 0.0, "gamma": 1.0, "keep": 1.0, "frames": "sum"},
         "phases": {
             "warmup_epochs": 50,
             "warmup_rate": 1e-4,
             "warmup_prior": 0.5,
             "estimation_epochs": 100,
-            "estimation_rate": 1e-5,
+            "estimation_rate": 5e-5,
             "final_epochs": 100,
-            "final_rate": 1e-5,
+            "final_rate": 5e-5,
         },
         "priors": {
             "gamma": 2.0,

@@ -128,6 +128,7 @@ def test_a_run_of_version_0_1_with_an_estimation_is_of_the_papers_method():
         [
             *SHARED,
             *("phases.warmup_epochs=40", "phases.estimation_epochs=90", "phases.final_epochs=80"),
+            *("phases.estimation_rate=1e-5", "phases.final_rate=1e-5"),
             *("risk.beta=inf", "risk.keep=0"),
             *("priors.smoothing=0.1", "stopping.window=7", "tracking.enabled=false", "tracking.radius=0.07"),
         ],

@@ -10,9 +10,9 @@ import numpy as np
 
 from fewpoint.core import AreaBound, EpochRecord
 from fewpoint.learning.kalman import Gaussian
-from fewpoint.learning.priors import initial_state, update_priors
+from fewpoint.learning.priors import find_swept_epoch, initial_state, update_priors
 from fewpoint.learning.settings import PriorSettings, StoppingSettings
-from fewpoint.learning.stopping import StopState, update_stop
+from fewpoint.learning.stopping import StopState, is_calm, update_stop
 
 CERTAIN = np.zeros((0, 0))  # covariance of priors that come without a deviation
 
@@ -54,8 +54,8 @@ class PriorEstimator(Protocol):
         """The state after an epoch."""
         ...
 
-    def judge(self, stop: StopState, epoch: int, record: EpochRecord, bound: AreaBound) -> StopState:
-        """The state of the stopping rule after an epoch, counted from 1."""
+    def judge(self, stop: StopState, seen: Sighting, record: EpochRecord, bound: AreaBound) -> StopState:
+        """The state of the stopping rule after an epoch."""
         ...
 
 
@@ -80,9 +80,11 @@ class FilteredPriors:
     def update(self, state: Gaussian, seen: Sighting, bound: AreaBound) -> Gaussian:
         return update_priors(state, seen.observed, seen.epoch, seen.horizon, bound, self.priors)
 
-    def judge(self, stop: StopState, epoch: int, record: EpochRecord, bound: AreaBound) -> StopState:
-        variance, share = record.negative_variance, record.largest_positive_share
-        return update_stop(stop, epoch, variance, share, bound.fraction, self.stopping)
+    def judge(self, stop: StopState, seen: Sighting, record: EpochRecord, bound: AreaBound) -> StopState:
+        """The rule must begin to hold before the control input has swept priors away: then it holds of nothing."""
+        calm = is_calm(record.negative_variance, record.largest_positive_share, bound.fraction, self.stopping)
+        latest = find_swept_epoch(seen.horizon, self.priors)
+        return update_stop(stop, seen.epoch + 1, calm, latest, self.stopping)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class AlternatingPrior:
         following = update_prior(state.mean[0], seen.observed[~seen.absent], bound.fraction, self.step)
         return Gaussian(np.full(len(state.mean), following), CERTAIN)
 
-    def judge(self, stop: StopState, epoch: int, record: EpochRecord, bound: AreaBound) -> StopState:
+    def judge(self, stop: StopState, seen: Sighting, record: EpochRecord, bound: AreaBound) -> StopState:
         return stop
 
 
@@ -124,7 +126,7 @@ class GivenPriors:
     def update(self, state: Gaussian, seen: Sighting, bound: AreaBound) -> Gaussian:
         return state
 
-    def judge(self, stop: StopState, epoch: int, record: EpochRecord, bound: AreaBound) -> StopState:
+    def judge(self, stop: StopState, seen: Sighting, record: EpochRecord, bound: AreaBound) -> StopState:
         return stop
 
 

@@ -184,8 +184,9 @@ class Course:
         return progress.phase == ESTIMATION or (left == 0 and progress.phase_epoch + 1 == epochs)
 
     def never_stopped(self) -> bool:
-        """Whether the epoch just over was the last of an estimation that its rule did not halt."""
-        return self.just_estimated() and not self.progress.stop.held and self.schedule.estimator.has_rule
+        """Whether the epoch just over was the last of an estimation whose rule did not hold in time."""
+        stop = self.progress.stop
+        return self.just_estimated() and (stop.overdue or not stop.held) and self.schedule.estimator.has_rule
 
     def just_estimated(self) -> bool:
         """Whether the epoch just over was the last of the estimation."""
@@ -220,17 +221,18 @@ class Course:
         )
 
     def _estimate(self, observation: Observation) -> None:
-        """Update the priors and the stopping rule; remember the state if a streak begins."""
+        """Update the priors and the stopping rule; remember the state if it may be returned to."""
         progress, estimator = self.progress, self.schedule.estimator
         epoch, horizon = progress.phase_epoch, self.schedule.phases.estimation_epochs
         seen = Sighting(observation.observed, self.samples.absent, epoch - 1, horizon)
         state = estimator.update(progress.state, seen, self.bound)
-        stop = estimator.judge(progress.stop, epoch, progress.records[-1], self.bound)
-        record = replace(progress.records[-1], stop_streak=stop.streak, stopped=stop.held and not progress.stop.held)
+        stop = estimator.judge(progress.stop, seen, progress.records[-1], self.bound)
+        stopped = stop.held and not stop.overdue and not progress.stop.held
+        record = replace(progress.records[-1], stop_streak=stop.streak, stopped=stopped)
         self.progress = replace(
             progress, state=state, priors=state.mean, stop=stop, records=(*progress.records[:-1], record)
         )
-        if stop.streak == 1:
+        if stop.promising:
             self.remembered = {
                 "mean": torch.from_numpy(state.mean),
                 "covariance": torch.from_numpy(state.covariance),
@@ -248,7 +250,7 @@ class Course:
         self.enter(FOLLOWING[progress.phase])
 
     def _select_epoch(self) -> None:
-        """The start of the stopping window, or the last epoch if none was filled."""
+        """The start of the stopping window, or what stands for it; the last epoch if nothing does."""
         if self.progress.stop.held:
             self._return_to_remembered()
         elif self.schedule.estimator.has_rule:
@@ -389,14 +391,11 @@ class Learning:
             )
 
     def _settle_weights(self) -> None:
-        """With one object, remember the weights if its stopping window begins, and return to them after the estimation.
-
-        A window that was not filled is forgotten.
-        """
+        """With one object, remember the weights that may be returned to, and return to them after the estimation."""
         course, *others = self.courses
         if others:
             return
-        if course.progress.records[-1].stop_streak == 1:
+        if course.progress.records[-1].phase == ESTIMATION and course.progress.stop.promising:
             self.window_weights = {name: value.clone() for name, value in self.trainer.network.state_dict().items()}
         if course.just_estimated() and course.progress.stop.held and self.window_weights is not None:
             self.trainer.network.load_state_dict(self.window_weights)

@@ -36,6 +36,16 @@ def control_input(epoch: int, horizon: int, settings: PriorSettings) -> float:
     return settings.first_control + (settings.last_control - settings.first_control) * epoch / horizon
 
 
+def find_swept_epoch(horizon: int, settings: PriorSettings) -> int:
+    """The last epoch, counted from 1, after which the control input alone has left something of a prior at the bound.
+
+    >>> find_swept_epoch(100, PriorSettings()), find_swept_epoch(100, PriorSettings(first_control=0, last_control=0))
+    (67, 100)
+    """
+    steps = [control_input(epoch, horizon, settings) for epoch in range(horizon)]
+    return int((np.cumsum(steps) < 1).sum())
+
+
 def smoothing_matrix(n_frames: int, share: float) -> np.ndarray:
     """(T, T) Hann moving average over a window of share * T frames, at least three; rows sum to one.
 

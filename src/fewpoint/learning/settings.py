@@ -19,14 +19,14 @@ class RiskSettings:
     If the negative risk is at least -beta, the objective is R+ + R-. Below, it is keep * R+ - gamma * R-.
     beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent alone, as in the paper's text.
     negatives: weight of the superpixels marked as not the object, relative to that of the clicked ones.
-    frames: the "mean" over the frames of a batch, or their "sum", which weighs more against weight decay.
+    frames: the "sum" over the frames of a batch, or their "mean", which weighs less against weight decay.
     """
 
     beta: float = 0.0
     gamma: float = 1.0
     keep: float = 1.0
     negatives: float = 1.0
-    frames: str = "mean"
+    frames: str = "sum"
 
     def __post_init__(self) -> None:
         require("risk", "frames", self.frames in ("sum", "mean"), "sum or mean", self.frames)
@@ -111,9 +111,9 @@ class PhaseSettings:
     warmup_prior: float = 0.5
     schedule: str = "constant"
     estimation_epochs: int = 100
-    estimation_rate: float = 1e-5
+    estimation_rate: float = 5e-5
     final_epochs: int = 100
-    final_rate: float = 1e-5
+    final_rate: float = 5e-5
 
     @classmethod
     def only_warm_up(cls, epochs: int, rate: float) -> "PhaseSettings":

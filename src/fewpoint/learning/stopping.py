@@ -7,29 +7,39 @@ from fewpoint.learning.settings import StoppingSettings
 
 @dataclass(frozen=True)
 class StopState:
-    """streak: epochs in a row on which both conditions held. held: a streak has filled the window, which selects its
-    first epoch. halted: the estimation ends."""
+    """streak: epochs in a row on which both conditions held. held: an epoch is selected: the first of a streak that has
+    filled the window. halted: the estimation ends.
+
+    promising: the epoch just over is the one that would be selected: it begins a streak, or is the first that could.
+    overdue: no streak began in time, so that the last promising epoch is selected.
+    """
 
     streak: int = 0
     held: bool = False
     halted: bool = False
+    promising: bool = False
+    overdue: bool = False
 
 
-def update_stop(
-    state: StopState, epoch: int, variance: float, largest_share: float, bound: float, settings: StoppingSettings
-) -> StopState:
-    """Count epochs on which pseudo-negatives vary little and no frame holds more pseudo-positives than the bound.
+def update_stop(state: StopState, epoch: int, calm: bool, latest: int, settings: StoppingSettings) -> StopState:
+    """Count calm epochs, see is_calm, in a row.
 
     epoch: counts from 1. Counting starts after the least number of epochs. The first window that is filled is exactly
-    `window` epochs long and starts with its streak; nothing is counted after it.
+    `window` epochs long and starts with its streak, at the latest with epoch `latest`; nothing is counted after it.
 
-    >>> settings = StoppingSettings(variance=0.007, window=2, minimum=0)
-    >>> update_stop(StopState(streak=1), 2, 0.001, 0.05, 0.1, settings)
-    StopState(streak=2, held=True, halted=True)
+    >>> settings = StoppingSettings(window=2, minimum=0)
+    >>> update_stop(StopState(streak=1), 2, calm=True, latest=9, settings=settings)
+    StopState(streak=2, held=True, halted=True, promising=False, overdue=False)
     """
     if state.held:
-        return replace(state, streak=0)
-    holds = epoch > settings.minimum and variance < settings.variance and largest_share < bound
-    streak = state.streak + 1 if holds else 0
-    held = streak >= settings.window
-    return StopState(streak, held, held and settings.halts)
+        return replace(state, streak=0, promising=False)
+    may_begin = state.streak > 0 or settings.minimum < epoch <= latest
+    streak = state.streak + 1 if calm and may_begin else 0
+    overdue = streak == 0 and epoch > max(latest, settings.minimum)
+    held = streak >= settings.window or overdue
+    return StopState(streak, held, held and settings.halts, streak == 1 or epoch == settings.minimum + 1, overdue)
+
+
+def is_calm(variance: float, largest_share: float, bound: float, settings: StoppingSettings) -> bool:
+    """Whether pseudo-negatives vary little and no frame holds more pseudo-positives than the bound."""
+    return variance < settings.variance and largest_share < bound

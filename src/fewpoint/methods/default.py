@@ -38,7 +38,7 @@ class DefaultSettings:
     training: TrainingSettings = TrainingSettings(
         max_side=192, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1, parts=2
     )
-    risk: RiskSettings = RiskSettings(frames="sum")
+    risk: RiskSettings = field(default_factory=RiskSettings)
     warmup: WarmUpSettings = field(default_factory=WarmUpSettings)
     augmentation: AugmentationSettings = AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1)
     rounds: RoundSettings = field(default_factory=RoundSettings)

@@ -18,7 +18,7 @@ from fewpoint.pipeline.cleaning import clean_labels, drop_untied
 from fewpoint.pipeline.cutting import Awaited, Evidence, SettledObject, claim_frame, cut_labels, fix_regions
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
-from fewpoint.superpixels.correction import Reach, RegionTraits, describe_regions, find_change
+from fewpoint.superpixels.correction import RegionTraits, describe_regions, find_change, find_shift
 from fewpoint.superpixels.diffusion import DiffusionSettings, Flow, RegionLinks, diffuse, link_regions
 from fewpoint.superpixels.regions import (
     frame_of_region,
@@ -181,10 +181,12 @@ def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarr
     negative = np.union1d(np.setdiff1d(negative, inside), _most_wrong(outside, scores, near.areas))
     if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
         return np.zeros(len(scores))
+    doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
+    shift = find_shift(scores[positive], scores[negative], doubt)
+    scores = scores - shift
     marked = near.areas[scores >= 0].sum() / max(1, len(np.unique(near.frames[scores >= 0])))
     radius = math.sqrt(max(marked, 4 * near.areas.mean()) / math.pi)
-    doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
-    return find_change(near.traits, scores, positive, negative, Reach(radius, doubt))
+    return find_change(near.traits, scores, positive, negative, radius) - shift
 
 
 def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from scipy.optimize import brentq
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.core.paging import walk
@@ -17,13 +18,13 @@ from fewpoint.core.threads import work_ahead
 from fewpoint.superpixels.intensity import window_of
 from fewpoint.superpixels.regions import channel_means, frame_of_region, region_centroids
 
+LARGEST_PULL = 1.0  # of a label on the level of all scores
 MARGIN = 1.0  # by which a label that was contradicted is obeyed
 LENGTH = 0.5  # of the kernel in space, in radii of the object
 FRAMES = 8.0  # of the kernel in time
 LOOK = 0.7  # of the kernel in look, in standard deviations per feature
 ANYWHERE = 0.1  # weight of the kernel that ignores place and time
 ANYWHERE_LOOK = 0.3  # its length in look: only what looks just the same
-EVERYWHERE = 0.1  # weight of a change of all scores alike, for a squared doubt of 1 about the object's size
 BLUR = 3 / 160  # of a frame's longer side, for how the surroundings look
 MOST_STRENGTH = 50.0
 SWEEPS = 300
@@ -31,16 +32,6 @@ TOLERANCE = 1e-3
 AT_ONCE = 20_000
 RIDGE = 1e-3
 SHRINKAGE = 0.1
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How far a word goes. radius: of the object in pixels. doubt: about its size, see AreaBound: a word on its edge
-    then also says that all of it may be larger or smaller.
-    """
-
-    radius: float
-    doubt: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +45,14 @@ class RegionTraits:
     frames: np.ndarray
     looks: np.ndarray
 
-    def compare(self, some: np.ndarray, others: np.ndarray, reach: Reach) -> np.ndarray:
-        """(A, B) kernel between regions, given by their indices."""
-        apart = _squares(self.places[some], self.places[others]) / (LENGTH * reach.radius) ** 2
+    def compare(self, some: np.ndarray, others: np.ndarray, radius: float) -> np.ndarray:
+        """(A, B) kernel between regions, given by their indices. radius: of the object in pixels."""
+        apart = _squares(self.places[some], self.places[others]) / (LENGTH * radius) ** 2
         apart += ((self.frames[some][:, np.newaxis] - self.frames[others]) / FRAMES) ** 2
         unlike = _squares(self.looks[some], self.looks[others]) / self.looks.shape[1]
         nearby = np.exp(-0.5 * (apart + unlike / LOOK**2))
         alike = ANYWHERE * np.exp(-0.5 * unlike / ANYWHERE_LOOK**2)
-        return nearby + alike + EVERYWHERE * reach.doubt**2
+        return nearby + alike
 
 
 def describe_regions(sequence: ImageSequence, superpixels: SuperpixelMap) -> RegionTraits:
@@ -78,23 +69,47 @@ def describe_regions(sequence: ImageSequence, superpixels: SuperpixelMap) -> Reg
     return RegionTraits(region_centroids(superpixels), frame_of_region(superpixels), _whiten(features))
 
 
+def find_shift(positive: np.ndarray, negative: np.ndarray, doubt: float) -> float:
+    """By how much all scores are too high, going by those of labelled regions that they contradict.
+
+    positive, negative: scores of regions on the object and beside it. doubt: about the object's size, see AreaBound: the
+    deviation of what is looked for, in units of the scores. A label pulls by as much as it is contradicted, 1 at most:
+    one that is far off says that something else is there, and not how large the object is.
+
+    >>> find_shift(np.array([2.0]), np.array([0.5]), doubt=1.0)  # half of what the label asks for
+    0.25
+    >>> find_shift(np.array([-0.5, 2.0]), np.array([0.5]), doubt=1.0), find_shift(np.zeros(1), np.ones(1), doubt=0.0)
+    (0.0, 0.0)
+    """
+    if doubt == 0:
+        return 0.0
+
+    def pull(shift: float) -> float:
+        up, down = (np.clip(own, 0, LARGEST_PULL).sum() for own in (negative - shift, shift - positive))
+        return shift / doubt**2 + down - up
+
+    furthest = doubt**2 * LARGEST_PULL * max(len(positive), len(negative), 1)
+    return float(brentq(pull, -furthest, furthest))
+
+
 def find_change(
-    traits: RegionTraits, scores: np.ndarray, positive: np.ndarray, negative: np.ndarray, reach: Reach
+    traits: RegionTraits, scores: np.ndarray, positive: np.ndarray, negative: np.ndarray, radius: float
 ) -> np.ndarray:
     """(total,) the smallest change of the scores that puts the positive regions above zero and the negative ones below.
 
-    positive, negative: indices of labelled regions, each once. 0 everywhere if no label is contradicted.
+    positive, negative: indices of labelled regions, each once. radius: of the object in pixels. 0 everywhere if no
+    label is contradicted.
     """
     labelled = np.concatenate([positive, negative])
     sides = np.repeat([1.0, -1.0], [len(positive), len(negative)])
     own = sides * scores[labelled]
     if not (own < 0).any():
         return np.zeros(len(scores))
-    kernel = traits.compare(labelled, labelled, reach) + RIDGE * np.eye(len(labelled))
+    kernel = traits.compare(labelled, labelled, radius) + RIDGE * np.eye(len(labelled))
     strengths = sides * _solve(kernel * np.outer(sides, sides), own, np.where(own < 0, MARGIN, np.minimum(own, MARGIN)))
     active = np.flatnonzero(strengths)
     pieces = [
-        traits.compare(np.arange(start, min(start + AT_ONCE, len(scores))), labelled[active], reach) @ strengths[active]
+        traits.compare(np.arange(start, min(start + AT_ONCE, len(scores))), labelled[active], radius) @ strengths[active]
         for start in range(0, len(scores), AT_ONCE)
     ]
     return np.concatenate(pieces)

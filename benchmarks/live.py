@@ -28,6 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sequences", nargs="+", metavar="SEQUENCE")
     parser.add_argument("--points", default="points_every5")
+    parser.add_argument("--features", default="", metavar="MODEL", help="rough masks of its features, too")
     asked = parser.parse_args()
     scores: dict[str, list[tuple[float, float]]] = {}
     for text in asked.sequences:
@@ -38,15 +39,19 @@ def main() -> None:
         if run:
             answer_run(Path(run), sequence, points, truth)
         else:
-            scores.setdefault(place.parent.name, []).append(answer_roughly(place.name, sequence, points, truth))
+            scores.setdefault(place.parent.name, []).append(
+                answer_roughly(place.name, sequence, points, truth, asked.features)
+            )
     if scores:
         rough, discs = np.mean([np.mean(each, axis=0) for each in scores.values()], axis=0)
         print(f"mean over {len(scores)} types: F1 {rough:.3f}, discs {discs:.3f}")
 
 
-def answer_roughly(name: str, sequence: ImageSequence, points: PointSet, truth: np.ndarray) -> tuple[float, float]:
+def answer_roughly(
+    name: str, sequence: ImageSequence, points: PointSet, truth: np.ndarray, features: str
+) -> tuple[float, float]:
     """F1 of rough masks and of discs."""
-    live, prepared = clock(lambda: Live(sequence))
+    live, prepared = clock(lambda: Live(sequence, features))
     masks, answered = ask(live, points, {}, find_view(points))
     discs = draw_discs(points, masks)
     rough, plain = (score_masks(each, truth).pooled.f1 for each in (masks, discs))

@@ -109,7 +109,8 @@ def find_change(
     strengths = sides * _solve(kernel * np.outer(sides, sides), own, np.where(own < 0, MARGIN, np.minimum(own, MARGIN)))
     active = np.flatnonzero(strengths)
     pieces = [
-        traits.compare(np.arange(start, min(start + AT_ONCE, len(scores))), labelled[active], radius) @ strengths[active]
+        traits.compare(np.arange(start, min(start + AT_ONCE, len(scores))), labelled[active], radius)
+        @ strengths[active]
         for start in range(0, len(scores), AT_ONCE)
     ]
     return np.concatenate(pieces)

@@ -72,7 +72,7 @@ def describe_regions(sequence: ImageSequence, superpixels: SuperpixelMap) -> Reg
 def find_shift(positive: np.ndarray, negative: np.ndarray, doubt: float) -> float:
     """By how much all scores are too high, going by those of labelled regions that they contradict.
 
-    positive, negative: scores of regions on the object and beside it. doubt: about the object's size, see AreaBound: the
+    positive, negative: scores of regions on the object and beside it. doubt: about its size, see AreaBound: the
     deviation of what is looked for, in units of the scores. A label pulls by as much as it is contradicted, 1 at most:
     one that is far off says that something else is there, and not how large the object is.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.core.paging import walk
@@ -89,7 +89,7 @@ def find_shift(positive: np.ndarray, negative: np.ndarray, doubt: float) -> floa
         return shift / doubt**2 + down - up
 
     furthest = doubt**2 * LARGEST_PULL * max(len(positive), len(negative), 1)
-    return float(brentq(pull, -furthest, furthest))
+    return float(root_scalar(pull, bracket=(-furthest, furthest)).root)
 
 
 def find_change(

@@ -116,8 +116,8 @@ class Progress:
 class Course:
     """One object on its way through the phases.
 
-    name, number: of the object, among those that the network learns. remembered: the priors at the start of the
-    stopping window.
+    name, number: of the object, among those that the network learns. remembered: the priors of the epoch that
+    the stopping rule would select.
     """
 
     name: str
@@ -291,7 +291,7 @@ class Learning:
     start of the stopping window only if there is one object: several objects share them.
 
     seen: (T, K, h, w) logits of the last observation if it was exact and the weights are still those observed.
-    window_weights: the weights at the start of the stopping window.
+    window_weights: the weights of the epoch that the stopping rule would select.
     """
 
     trainer: Trainer

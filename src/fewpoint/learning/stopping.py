@@ -11,7 +11,7 @@ class StopState:
     filled the window. halted: the estimation ends.
 
     promising: the epoch just over is the one that would be selected: it begins a streak, or is the first that could.
-    overdue: no streak began in time, so that the last promising epoch is selected.
+    overdue: no streak that began in time filled the window, so that the last promising epoch is selected.
     """
 
     streak: int = 0

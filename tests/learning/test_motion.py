@@ -5,7 +5,7 @@ import pytest
 
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.learning import motion
-from fewpoint.learning.motion import WORKING_SIDE, carry_points
+from fewpoint.learning.motion import WORKING_SIDE, Frames, Motion, Search, carry_points
 
 SIDE = 64
 
@@ -191,3 +191,42 @@ def test_correlation_is_that_of_scikit_image(seed):
 def test_an_even_part_correlates_with_nothing():
     image = np.full((20, 20), 0.3, np.float32)
     assert not motion.correlate(image, smooth_noise((5, 5), 0).astype(np.float32)).any()
+
+
+def list_searches(monkeypatch) -> list[Search]:
+    """All searches from now on."""
+    searches, find = [], Frames.find
+
+    def listen(frames: Frames, search: Search) -> motion.Place | None:
+        searches.append(search)
+        return find(frames, search)
+
+    monkeypatch.setattr(Frames, "find", listen)
+    return searches
+
+
+def test_what_was_found_before_is_not_searched_for_again(monkeypatch):
+    sequence = slide([(1, 2), (3, 0), (-2, 4), (0, -5)])
+    points = PointSet.from_rows([(2, 30, 30)], negatives=[(1, 3, 60)])
+    first = Motion(sequence)
+    expected, searches = first.carry(points, 2), list_searches(monkeypatch)
+    again = Motion(sequence, first.found).carry(points, 2)
+    np.testing.assert_array_equal(again.coordinates, expected.coordinates)
+    np.testing.assert_array_equal(again.negatives, expected.negatives)
+    assert searches == []
+
+
+def test_with_points_that_are_new_only_these_are_searched_for_and_go_where_they_would_alone(monkeypatch):
+    """The second point makes the first less doubtful on its frame, so that what was lost there stays lost."""
+    frames = slide([(1, 2), (3, 0), (-2, 4), (0, -5)]).frames.copy()
+    frames[3] = smooth_noise((SIDE, SIDE), 3)[..., np.newaxis]
+    sequence = ImageSequence.from_array(frames)
+    before, now = PointSet.from_rows([(2, 30, 30)]), PointSet.from_rows([(2, 30, 30), (3, 40, 20)])
+    expected, first, searches = carry_points(sequence, now, 2), Motion(sequence), list_searches(monkeypatch)
+    first.carry(before, 2)
+    known = set(searches)
+    searches.clear()
+    second = Motion(sequence, first.found)
+    np.testing.assert_array_equal(second.carry(now, 2).coordinates, expected.coordinates)
+    assert searches and not known & set(searches)
+    assert len(second.found) == len(known | set(searches)) == len(first.found) + len(searches)

@@ -15,9 +15,12 @@ from fewpoint.errors import InputError, RunConflictError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.points import hash_points
 from fewpoint.io.runs import RunFolder
+from fewpoint.learning.motion import Frames, Search
 from fewpoint.methods.default import FAST
 from fewpoint.methods.registry import PRESETS
+from fewpoint.pipeline import members
 from fewpoint.pipeline.calibration import CUT
+from fewpoint.pipeline.masks import Surroundings
 from fewpoint.pipeline.model import GroupModel
 from fewpoint.pipeline.previous import PreviousRun
 from fewpoint.pipeline.task import Task
@@ -210,7 +213,7 @@ def test_negatives_in_the_risk_alone_make_a_network_leak_less(scene):
 
 
 # What follows is about how a refinement goes, not about what it finds: five small frames.
-SEVERAL = override_from_text(TINY, ["rounds.round_networks=2", "refine.epochs=2", "clicks.focus=1"])
+SEVERAL = override_from_text(TINY, ["rounds.round_networks=2", "refine.epochs=2", "clicks.focus=1", "clicks.carry=1"])
 
 
 def run_in(path: Path, task: Task, listener=lambda event: None) -> Result:
@@ -254,6 +257,54 @@ def test_a_folder_and_what_was_kept_in_memory_refine_alike(folder):
     np.testing.assert_array_equal(one.probabilities.values, other.probabilities.values)
     phases = [record.phase for record in one.history.records]
     assert phases == ["refinement, network 1"] * 2 + ["refinement, network 2"] * 2
+
+
+def with_motion(previous: PreviousRun, motion: np.ndarray | None) -> PreviousRun:
+    return replace(previous, groups=tuple(replace(each, motion=motion) for each in previous.groups))
+
+
+def list_searches(monkeypatch) -> list[Search]:
+    """All searches for where points move to, from now on."""
+    searches, find = [], Frames.find
+    monkeypatch.setattr(Frames, "find", lambda frames, search: searches.append(search) or find(frames, search))
+    return searches
+
+
+def test_a_refinement_follows_only_points_that_are_new_to_the_same_masks(folder, monkeypatch):
+    task, previous, searches = make_task(SEVERAL), load_previous(folder), list_searches(monkeypatch)
+    expected = refine(with_motion(previous, None), task.sequence, change(task))
+    every = set(searches)
+    searches.clear()
+    refined = refine(previous, task.sequence, change(task))
+    np.testing.assert_array_equal(refined.masks, expected.masks)
+    np.testing.assert_array_equal(refined.probabilities.values, expected.probabilities.values)
+    known = {Search(*row[:5]) for row in previous.groups[0].motion.tolist()}
+    assert set(searches) == every - known and every & known
+    searches.clear()
+    refine(previous, task.sequence, task.points, words=Words(size=1.5))
+    assert searches == []
+
+
+def test_motion_in_another_focus_is_not_taken_for_that_in_this_one(folder, monkeypatch):
+    task, previous, searches = make_task(SEVERAL), load_previous(folder), list_searches(monkeypatch)
+    top, _, left, _ = previous.groups[0].box
+    assert (top, left) != (0, 0)
+    points = PointSet.from_rows([*map(tuple, task.points.coordinates.tolist()), (0, 0, 0)])
+    expected, every = refine(with_motion(previous, None), task.sequence, points), searches.copy()
+    lost = np.array([(*search, -1, -1) for search in every], np.int32)
+    refined = refine(with_motion(previous, lost), task.sequence, points)
+    np.testing.assert_array_equal(refined.probabilities.values, expected.probabilities.values)
+    assert searches == every * 2
+
+
+def test_a_refinement_asks_the_networks_before_once_and_prepares_the_flow_of_values_once(folder, monkeypatch):
+    asked, made = [], []
+    ask, make = members.recall_logits, Surroundings.make_last_flow
+    monkeypatch.setattr(members, "recall_logits", lambda *given: asked.append(1) or ask(*given))
+    monkeypatch.setattr(Surroundings, "make_last_flow", lambda near: made.append(1) or make(near))
+    task = make_task(SEVERAL)
+    refine(folder, task.sequence, change(task))
+    assert (len(asked), len(made)) == (1, 1)
 
 
 def test_a_refined_run_says_what_it_was_refined_from_and_can_be_refined_again(folder, tmp_path):

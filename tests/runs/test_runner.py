@@ -100,6 +100,22 @@ def test_memory_and_folder_give_the_same_result(finished):
     assert repr(result.history.records) == repr(kept.history.records)
 
 
+def test_masks_are_judged_once_the_report_is_announced_and_before_the_run_counts_as_finished(
+    tmp_path, monkeypatch, no_report
+):
+    events, examine, seen = [], run_module.examine, []
+
+    def judge(task: Task, result: Result) -> object:
+        stages = [event.stage for event in events if isinstance(event, StageStarted)]
+        seen.append((stages, read_json(tmp_path / "run" / "manifest.json")["state"]))
+        return examine(task, result)
+
+    monkeypatch.setattr(run_module, "examine", judge)
+    run_in(tmp_path / "run", make_task(SHORT), events.append)
+    assert seen == [(STAGES, "running")]
+    assert read_json(tmp_path / "run" / "summary.json")["health"]["score"] >= 0
+
+
 def test_a_run_without_a_report_leaves_all_the_rest(finished, tmp_path):
     task = replace(make_task(SHORT), outputs=Outputs(report=False))
     with RunFolder.open(tmp_path / "run", task.identity()) as folder:

@@ -54,6 +54,15 @@ def test_a_subsample_finds_nearly_the_same_window(monkeypatch):
     np.testing.assert_allclose([sampled.low, sampled.high], [exact.low, exact.high], atol=3)
 
 
+def test_the_window_of_a_sequence_is_measured_once_and_that_of_another_apart(monkeypatch):
+    measured = []
+    monkeypatch.setattr(intensity, "find_window", lambda frames: measured.append(frames) or find_window(frames))
+    dark, bright = (ImageSequence.from_array(np.arange(24).reshape(2, 3, 4) * scale) for scale in (1, 5))
+    assert window_of(dark) is window_of(dark)
+    assert window_of(bright).high[0] == 5 * window_of(dark).high[0]
+    assert [id(frames) for frames in measured] == [id(dark.frames), id(bright.frames)]
+
+
 def test_a_window_given_with_the_sequence_is_taken_for_every_channel():
     frames = np.array([0, 20, 30, 40, 99], np.uint8).reshape(1, 1, 5, 1).repeat(2, axis=-1)
     sequence = replace(ImageSequence.from_array(frames), window=(20, 40))

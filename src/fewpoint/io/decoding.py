@@ -90,11 +90,11 @@ def load_array(path: Path, key: str) -> np.ndarray:
             return _read_entry(archive, name)
 
 
-def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a .npz by name; one that holds Python objects is refused."""
+def load_arrays(path: Path, names: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    """The arrays of a .npz by name, or those of some names that it has; one that holds Python objects is refused."""
     with _explaining_numpy_errors(path), open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
         check_declared_size(path, (sum(entry.file_size for entry in archive.zip.infolist()),), 1)
-        return {name: _read_entry(archive, name) for name in archive.files}
+        return {name: _read_entry(archive, name) for name in archive.files if not names or name in names}
 
 
 def _read_entry(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:

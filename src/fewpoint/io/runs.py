@@ -47,6 +47,7 @@ LOCK_FILE = ".lock"
 STAGES_FOLDER = "stages"
 COSTS_FILE = "costs.json"
 SUPERPIXELS_FILE = "superpixels.npz"
+MOTION_FILE = "motion.npz"
 GROUPS = "groups"
 SOURCE_FILE = "source.json"
 PRIORS_FILE = "priors.csv"
@@ -196,7 +197,8 @@ class RunFolder:
     def _holds_artefacts(self) -> bool:
         """Whether a stage has left anything that took long to make, as training does."""
         stages = self.path / STAGES_FOLDER
-        return any(entry.is_file() and entry.name not in (COSTS_FILE, SUPERPIXELS_FILE) for entry in stages.rglob("*"))
+        quick = COSTS_FILE, SUPERPIXELS_FILE, MOTION_FILE
+        return any(entry.is_file() and entry.name not in quick for entry in stages.rglob("*"))
 
     def close(self) -> None:
         """Let go of the folder.

@@ -24,6 +24,7 @@ NEARER = 1e-3  # correlation that a pixel of motion costs: in flat areas a point
 LIGHT = 8.0  # pixels at the working size over which lighting changes
 FAINT = 0.01  # contrast that may be noise, in frames from 0 to 1
 KEPT = 64  # frames in the cache
+LOST = [-1, -1]  # as numbers, the place of what is not found
 
 
 class Patch(NamedTuple):
@@ -51,6 +52,19 @@ class Place(NamedTuple):
     column: int
 
 
+class Search(NamedTuple):
+    """What is searched for, and where: the patch round a place of the frame `source`, on the frame `target`.
+
+    surrounded: whether with more of its surroundings, and without the lighting.
+    """
+
+    source: int
+    target: int
+    row: int
+    column: int
+    surrounded: bool
+
+
 class Frames:
     """The frames of a sequence at the working size, made on demand.
 
@@ -68,15 +82,10 @@ class Frames:
     def __len__(self) -> int:
         return len(self._sequence)
 
-    def follow(self, source: int, target: int, place: Place, *, doubtful: bool) -> Place | None:
-        """Where a place on one frame lies on another; None if it is lost.
-
-        doubtful: whether to search again for what is lost, with more of its surroundings.
-        """
-        found = _match(self.grey(source), self.grey(target), place, OWN)
-        if found is None and doubtful:
-            return _match(self.without_light(source), self.without_light(target), place, SURROUNDED)
-        return found
+    def find(self, search: Search) -> Place | None:
+        """Where it is; None if it is lost."""
+        look, patch = (self.without_light, SURROUNDED) if search.surrounded else (self.grey, OWN)
+        return _match(look(search.source), look(search.target), Place(search.row, search.column), patch)
 
     def _make_grey(self, number: int) -> np.ndarray:
         return self._reduce(self._read(number).mean(-1, keepdims=True))
@@ -103,18 +112,54 @@ class Frames:
         return np.asarray(resize(frame, self.size, anti_aliasing=self._shrinks))
 
 
-def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> PointSet:
-    """The points, and the places to which they move within this many frames before and after; likewise the negatives.
+class Motion:
+    """How places move along a sequence; each is searched for once.
 
-    If clicks are sparse, half the usual gap between clicked frames is added to `frames`. Frames marked absent get
-    no point, and no point is carried across them.
+    known: what was found before on the same frames, see `found`; none of that is searched for again.
     """
-    if frames == 0 or len(sequence) == 1:
-        return points
-    reduced = Frames(sequence)
-    steps = frames + (usual_gap(points) - 1) // 2
-    found, refused = (_follow_all(reduced, points, rows, steps) for rows in (points.coordinates, points.negatives))
-    return PointSet.from_rows(sorted(found), points.absent, negatives=sorted(refused - found))
+
+    def __init__(self, sequence: ImageSequence, known: np.ndarray | None = None) -> None:
+        self.frames = Frames(sequence)
+        rows = [] if known is None else known.tolist()
+        self._found = {Search(*row[:5]): None if row[5:] == LOST else Place(*row[5:]) for row in rows}
+
+    @property
+    def found(self) -> np.ndarray:
+        """(n, 7) int32: the fields of each search, and the row and column of the place found, -1 if it is lost."""
+        rows = [(*search, *(LOST if place is None else place)) for search, place in self._found.items()]
+        return np.array(rows, np.int32).reshape(-1, 7)
+
+    def follow(self, source: int, target: int, place: Place, *, doubtful: bool) -> Place | None:
+        """Where a place on one frame lies on another; None if it is lost.
+
+        doubtful: whether to search again for what is lost, with more of its surroundings.
+        """
+        found = self._find(Search(source, target, *place, surrounded=False))
+        if found is None and doubtful:
+            return self._find(Search(source, target, *place, surrounded=True))
+        return found
+
+    def carry(self, points: PointSet, frames: int) -> PointSet:
+        """The points, and the places to which they move within this many frames before and after; likewise negatives.
+
+        If clicks are sparse, half the usual gap between clicked frames is added to `frames`. Frames marked absent get
+        no point, and no point is carried across them.
+        """
+        if frames == 0 or len(self.frames) == 1:
+            return points
+        steps = frames + (usual_gap(points) - 1) // 2
+        found, refused = (_follow_all(self, points, rows, steps) for rows in (points.coordinates, points.negatives))
+        return PointSet.from_rows(sorted(found), points.absent, negatives=sorted(refused - found))
+
+    def _find(self, search: Search) -> Place | None:
+        if search not in self._found:
+            self._found[search] = self.frames.find(search)
+        return self._found[search]
+
+
+def carry_points(sequence: ImageSequence, points: PointSet, frames: int) -> PointSet:
+    """The points of a sequence, and the places to which they move, see Motion.carry."""
+    return Motion(sequence).carry(points, frames)
 
 
 def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
@@ -126,12 +171,13 @@ def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
     pairs = [(first, first + 1) for first in np.flatnonzero(np.diff(numbers) == 1).tolist()]
     if not pairs:
         return np.empty(0)
-    frames = Frames(sequence)
+    motion = Motion(sequence)
+    frames = motion.frames
 
     def step(source: int, target: int) -> float:
         row, column = places[source].astype(int).tolist()
         start = Place(*_scale((row, column), frames.full, frames.size))
-        found = frames.follow(int(numbers[source]), int(numbers[target]), start, doubtful=True)
+        found = motion.follow(int(numbers[source]), int(numbers[target]), start, doubtful=True)
         return np.nan if found is None else ((_scale(found, frames.size, frames.full) - places[target]) ** 2).sum()
 
     both_ways = [pair for first, second in pairs for pair in ((first, second), (second, first))]
@@ -139,14 +185,14 @@ def followed_steps(sequence: ImageSequence, points: PointSet) -> np.ndarray:
     return steps[np.isfinite(steps)]
 
 
-def _follow_all(frames: Frames, points: PointSet, rows: np.ndarray, steps: int) -> set[tuple[int, int, int]]:
+def _follow_all(motion: Motion, points: PointSet, rows: np.ndarray, steps: int) -> set[tuple[int, int, int]]:
     """The rows and all places that they move to, in both directions."""
     pointed = frozenset(points.frames.tolist())
 
     def follow(row: list[int]) -> set[tuple[int, int, int]]:
         frame, y, x = row
         start = (frame, y, x)
-        ways = (_follow(frames, start, direction * steps, pointed, points.absent) for direction in (-1, 1))
+        ways = (_follow(motion, start, direction * steps, pointed, points.absent) for direction in (-1, 1))
         return {start}.union(*ways)
 
     # One after another: most of it runs in the interpreter, so that threads would only wait for each other.
@@ -154,17 +200,18 @@ def _follow_all(frames: Frames, points: PointSet, rows: np.ndarray, steps: int) 
 
 
 def _follow(
-    frames: Frames, start: tuple[int, int, int], steps: int, pointed: frozenset[int], absent: tuple[int, ...]
+    motion: Motion, start: tuple[int, int, int], steps: int, pointed: frozenset[int], absent: tuple[int, ...]
 ) -> set[tuple[int, int, int]]:
     """Where one point goes, frame after frame, until it is lost; steps is negative for the past."""
     frame, y, x = start
+    frames = motion.frames
     place = Place(*_scale((y, x), frames.full, frames.size))
     direction = 1 if steps > 0 else -1
     found = set()
     for following in range(frame + direction, frame + steps + direction, direction):
         if not 0 <= following < len(frames) or following in absent:
             break
-        moved = frames.follow(following - direction, following, place, doubtful=following not in pointed)
+        moved = motion.follow(following - direction, following, place, doubtful=following not in pointed)
         if moved is None:
             break
         place = moved

@@ -12,6 +12,7 @@ from fewpoint.core import (
     Listener,
     Message,
     ObjectResult,
+    PointSet,
     PriorHistory,
     ProbabilityMaps,
     SuperpixelMap,
@@ -21,8 +22,8 @@ from fewpoint.core.paging import stack_arrays
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import save_array, save_arrays, write_atomically
 from fewpoint.io.decoding import load_array, naming
-from fewpoint.io.runs import RunFolder
-from fewpoint.learning.motion import carry_points
+from fewpoint.io.runs import MOTION_FILE, RunFolder
+from fewpoint.learning.motion import Motion
 from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.artefacts import keep, keep_superpixels
@@ -59,7 +60,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class GroupOutcome:
-    """What a group found, by object, and what led to it. plan: as used. labels: inside the focus."""
+    """What a group found, by object, and what led to it. plan: as used. labels, motion: inside the focus."""
 
     objects: dict[str, ObjectResult]
     plan: Plan
@@ -68,6 +69,7 @@ class GroupOutcome:
     trained: tuple[Trained, ...]
     channels: int
     labels: Labels
+    motion: np.ndarray
 
     @property
     def ties(self) -> int:
@@ -93,6 +95,7 @@ class GroupOutcome:
             first=tuple(member.first for member in self.trained if member.first is not None),
             cuts=self.labels.cuts,
             labels=self.labels.values,
+            motion=self.motion,
         )
 
 
@@ -123,7 +126,8 @@ def run_group(
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, listener))
     listener(SuperpixelsReady(superpixels, names))
     bounds = _settle_bounds(wholes, bounds, superpixels, focus, log)
-    prepared = _prepare(_set_bounds(insides, bounds, focus), superpixels, device)
+    carried, motion = _carry_points(insides, folder)
+    prepared = _prepare(_set_bounds(insides, bounds, focus), superpixels, device, carried)
     inputs = {
         name: replace(own, touched=name in touched.words, taught=name in touched.lessons)
         for name, own in prepared.items()
@@ -134,7 +138,7 @@ def run_group(
     with call_witness(task.witness, focus.crop(task.sequence), log.listener, device) as witness:
         found, trained, labels = _run_inside(Rounds(inputs, folder, listener, witness), superpixels, log)
     widened = {name: focus.widen(each, bound) for (name, each), bound in zip(found.items(), bounds, strict=True)}
-    return GroupOutcome(widened, plan, focus, superpixels, trained, task.sequence.shape[-1], labels)
+    return GroupOutcome(widened, plan, focus, superpixels, trained, task.sequence.shape[-1], labels, motion)
 
 
 def guess_bound(task: Task) -> AreaBound:
@@ -175,7 +179,7 @@ def _narrow(task: Task, focus: Focus) -> Task:
     group = previous.groups[0]
     if group.box != focus.box:
         labels = None if group.labels is None else focus.move(group.labels, group.box)
-        group = replace(group, superpixels=None, logits=(), first=(), labels=labels)
+        group = replace(group, superpixels=None, logits=(), first=(), labels=labels, motion=None)
     elif previous.settings.superpixels != task.settings.superpixels:
         group = replace(group, superpixels=None)
     return replace(inside, previous=replace(previous, groups=(group,)))
@@ -219,8 +223,26 @@ def _settle_bounds(
     return tuple(settled)
 
 
-def _prepare(tasks: Tasks, superpixels: SuperpixelMap, device: torch.device) -> dict[str, ObjectInputs]:
-    carried = tuple(carry_points(task.sequence, task.points, task.plan.clicks.carry) for task in tasks.values())
+def _carry_points(tasks: Tasks, folder: RunFolder | None = None) -> tuple[tuple[PointSet, ...], np.ndarray]:
+    """The points of each object with the places that motion carries them to, and the motion, kept for refinements.
+
+    A refinement searches only for points that its earlier run did not know.
+    """
+    first = next(iter(tasks.values()))
+    previous = _previous_of(first)
+    motion = Motion(first.sequence, None if previous is None else previous.motion)
+    carried = tuple(motion.carry(task.points, task.plan.clicks.carry) for task in tasks.values())
+    found = motion.found
+    if folder is not None:
+        write_atomically(folder.artefact(MOTION_FILE), lambda file: save_arrays({"found": found}, file))
+    return carried, found
+
+
+def _prepare(
+    tasks: Tasks, superpixels: SuperpixelMap, device: torch.device, carried: tuple[PointSet, ...] | None = None
+) -> dict[str, ObjectInputs]:
+    """What networks learn each object from. carried: see _carry_points; None if points are yet to be followed."""
+    carried = _carry_points(tasks)[0] if carried is None else carried
     samples = stages.prepare_samples(tasks, superpixels, carried, device)
     if not all(each.has_point.any() for each in samples):
         raise InputError("points of two objects fall on one pixel of the working size; raise training.max_side")

@@ -136,14 +136,18 @@ class Smoother:
 
 
 def build_smoothers(tasks: Tasks, superpixels: SuperpixelMap, carried: tuple[PointSet, ...]) -> tuple[Smoother, ...]:
-    """What evens out each object's probabilities along the image; all share the links between superpixels."""
+    """What evens out each object's probabilities along the image; all share the links between superpixels.
+
+    A refinement settles its targets and then its masks, all along the same flow.
+    """
     first = next(iter(tasks.values()))
     shared = Surroundings(first.sequence, superpixels, first.plan.diffusion or DiffusionSettings())
     labelled = (
         labelled_regions(superpixels, task.points, own, task.own_words)
         for task, own in zip(tasks.values(), carried, strict=True)
     )
-    return tuple(Smoother(shared, seeds, refused) for seeds, refused in labelled)
+    flow = None if first.previous is None else shared.last_flow
+    return tuple(Smoother(shared, seeds, refused, flow) for seeds, refused in labelled)
 
 
 @dataclass(frozen=True, eq=False)

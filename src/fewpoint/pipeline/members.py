@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -206,22 +206,27 @@ class Rounds:
 
     def _recall_targets(self, previous: PreviousGroup) -> tuple[Targets, ...]:
         """What a refinement learns from: what the earlier run found, corrected by what has been said since."""
-        said = recall(previous, self.tasks, tuple(own.samples for own in self.objects))
         cuts = previous.cuts or (Cut(),) * len(self.objects)
-        return share_out([correct_targets(*each) for each in zip(self.objects, said, cuts, strict=True)])
+        return share_out([correct_targets(*each) for each in zip(self.objects, recall(self._said), cuts, strict=True)])
+
+    @cached_property
+    def _said(self) -> list[Tensor]:
+        """(K, T, h, w) logits of each network of the run that is refined, which are asked once."""
+        if self.task.previous is None:
+            raise ValueError("nothing was said before a first run")
+        samples = tuple(own.samples for own in self.objects)
+        return recall_logits(self.task.previous.groups[0], self.tasks, samples)
 
     def _keep_all(self, previous: PreviousGroup) -> tuple[tuple[Trained, ...], tuple[PriorHistory, ...], bool]:
         """What the networks of the earlier run have learnt, for a refinement that has nothing to say."""
-        samples = tuple(own.samples for own in self.objects)
-        nothing = PriorHistory.empty(samples[0].n_frames)
+        nothing = PriorHistory.empty(self.objects[0].samples.n_frames)
         trained = []
-        said = recall_logits(previous, self.tasks, samples)
-        given = zip(kept_of(self.task), said, recall_first(previous, said), previous.model.weights, strict=True)
-        for member, logits, first, weights in given:
+        for member, logits, weights in zip(kept_of(self.task), self._said, previous.model.weights, strict=True):
+            first = recall_first(previous, self._said, member.number)
             kept = zip(map(_halve, logits), map(_halve, first), strict=True)
             learnt = tuple(Learnt(values, NO_PRIORS, nothing, before) for values, before in kept)
             trained.append(self._store(member, Trained(learnt, weights)))
-        return tuple(trained), (nothing,) * len(samples), False
+        return tuple(trained), (nothing,) * len(self.objects), False
 
     def _obtain(
         self, members: tuple[Member, ...], targets: tuple[Targets, ...] | None, done: tuple[int, ...]
@@ -307,9 +312,7 @@ class Rounds:
         Each refinement learns from what the last one said. What was said at first keeps a share in all of them, so that
         no error grows from one to the next.
         """
-        samples = tuple(own.samples for own in self.objects)
-        said = recall_logits(previous, self.tasks, samples)
-        before, first = said[member.number], recall_first(previous, said)[member.number]
+        before, first = self._said[member.number], recall_first(previous, self._said, member.number)
         share = self.task.plan.refine.first
         joined = []
         for each, own, values, start in zip(learnt, self.objects, before, first, strict=True):
@@ -440,10 +443,9 @@ def mean_probability(learnt: list[Learnt] | tuple[Learnt, ...], samples: SampleS
     return torch.stack(list(_probabilities(learnt, samples))).mean(0)
 
 
-def recall(previous: PreviousGroup, tasks: Tasks, samples: tuple[SampleSet, ...]) -> list[Tensor]:
-    """(T, h, w) mean probability of the networks of an earlier run for each object."""
-    logits = recall_logits(previous, tasks, samples)
-    return [torch.stack([torch.sigmoid(values[number]) for values in logits]).mean(0) for number in range(len(samples))]
+def recall(said: list[Tensor]) -> list[Tensor]:
+    """(T, h, w) mean probability of networks for each object. said: (K, T, h, w) logits of each."""
+    return [torch.stack([torch.sigmoid(values[number]) for values in said]).mean(0) for number in range(len(said[0]))]
 
 
 def recall_logits(previous: PreviousGroup, tasks: Tasks, samples: tuple[SampleSet, ...]) -> list[Tensor]:
@@ -457,17 +459,16 @@ def recall_logits(previous: PreviousGroup, tasks: Tasks, samples: tuple[SampleSe
     return logits
 
 
-def recall_first(previous: PreviousGroup, said: list[Tensor]) -> list[Tensor]:
-    """(K, T, h, w) logits of each network before any word corrected it, 0 at the edge of its masks.
+def recall_first(previous: PreviousGroup, said: list[Tensor], number: int) -> Tensor:
+    """(K, T, h, w) logits of a network, by its number, before any word corrected it, 0 at the edge of its masks.
 
-    said: its logits in the earlier run. If that was no refinement, or refined something else, these are the first.
+    said: logits of each in the earlier run. If that was no refinement, or refined something else, these are the first.
     """
-    kept = [torch.from_numpy(values).to(said[0]) for values in previous.first]
+    kept, own = previous.first, said[number]
     if len(kept) == len(said) and all(each.shape == values.shape for each, values in zip(kept, said, strict=True)):
-        return kept
-    cuts = previous.cuts or (Cut(),) * len(said[0])
-    levels = torch.tensor([cut.level for cut in cuts]).to(said[0])[:, None, None, None]
-    return [values - levels for values in said]
+        return torch.from_numpy(kept[number]).to(own)
+    cuts = previous.cuts or (Cut(),) * len(own)
+    return own - torch.tensor([cut.level for cut in cuts]).to(own)[:, None, None, None]
 
 
 def estimate_priors(learnt: tuple[Learnt, ...], samples: SampleSet) -> PriorEstimate:

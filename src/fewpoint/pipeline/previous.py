@@ -33,6 +33,7 @@ class PreviousGroup:
     (K, T, h, w) float16; None and empty if they are no longer there, and then made from scratch. first: what each
     predicted before any word, empty if the run was no refinement. cuts: of each object; none if that is not known.
     labels: (T, H, W) uint8 of the focus, 0 or the number of an object from 1; None if they are no longer there.
+    motion: where places in the focus move, see learning.motion.Motion.found; None if that is not known.
     """
 
     bounds: tuple[AreaBound, ...]
@@ -43,6 +44,7 @@ class PreviousGroup:
     first: tuple[np.ndarray, ...] = ()
     cuts: tuple[Cut, ...] = ()
     labels: np.ndarray | None = None
+    motion: np.ndarray | None = None
 
     @property
     def objects(self) -> tuple[str, ...]:

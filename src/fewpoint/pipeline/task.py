@@ -114,6 +114,11 @@ class Task:
         """What the pipeline does."""
         return self.settings.plan() if self.adapted is None else self.adapted
 
+    @cached_property
+    def sequence_hash(self) -> str:
+        """By which the frames are known again."""
+        return hash_sequence(self.sequence)
+
     @property
     def settled_bound(self) -> AreaBound:
         """The bound of a task on one object, once it is given or estimated."""
@@ -161,7 +166,7 @@ class Task:
 
     def check_previous(self) -> None:
         """Raise InputError if the run to be refined is of another sequence."""
-        if self.previous is not None and self.previous.sequence != hash_sequence(self.sequence):
+        if self.previous is not None and self.previous.sequence != self.sequence_hash:
             raise InputError(
                 f"a run can only be refined on its own frames, those of {self.previous.name or 'the run'} differ; "
                 "give the same INPUT and options, or use it for --warm-start"
@@ -178,7 +183,7 @@ class Task:
         return RunIdentity(
             version=__version__,
             method=self.method,
-            sequence=hash_sequence(self.sequence),
+            sequence=self.sequence_hash,
             points=hash_points(self.points),
             bound=self._describe_bounds(),
             settings=hashlib.sha256(settings.encode()).hexdigest(),

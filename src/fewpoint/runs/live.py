@@ -18,7 +18,7 @@ from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.core.threads import work_ahead
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_array
-from fewpoint.learning.motion import carry_points
+from fewpoint.learning.motion import Motion
 from fewpoint.methods.default import ACCURATE
 from fewpoint.pipeline.bounds import estimate_bound
 from fewpoint.pipeline.cutting import Awaited, Evidence
@@ -251,7 +251,8 @@ class LearntPart:
         near.prepare()
         own = run.of_objects(group.objects)
         points = () if own is None or own.points is None else own.points.split()
-        carried = tuple(carry_points(inside, focus.narrow_points(each), plan.clicks.carry) for each in points)
+        motion = Motion(inside, group.motion)
+        carried = tuple(motion.carry(focus.narrow_points(each), plan.clicks.carry) for each in points)
         maps = map(ProbabilityMaps, load_array(path, "probabilities"))
         return cls(group, focus, near, tuple(Evidence.of_maps(group.superpixels, each) for each in maps), carried)
 

@@ -9,7 +9,16 @@ import numpy as np
 from fewpoint.core import SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_arrays
-from fewpoint.io.runs import GROUPS, STAGES_FOLDER, SUPERPIXELS_FILE, load_result, read_bound, read_finished, read_told
+from fewpoint.io.runs import (
+    GROUPS,
+    MOTION_FILE,
+    STAGES_FOLDER,
+    SUPERPIXELS_FILE,
+    load_result,
+    read_bound,
+    read_finished,
+    read_told,
+)
 from fewpoint.io.schema import expecting_ours
 from fewpoint.methods.registry import read_own_settings
 from fewpoint.pipeline.model import GroupModel, load_model
@@ -60,7 +69,8 @@ def _load_group(
 ) -> PreviousGroup:
     """A group by its entry in the manifest. described: the summary of each object by its name."""
     labels, networks = stages / SUPERPIXELS_FILE, [stages / f"{name}.npz" for name in entry["networks"]]
-    stored = [load_arrays(path) for path in networks] if all(path.is_file() for path in networks) else []
+    whole = all(path.is_file() for path in networks)
+    stored = [load_arrays(path, ("logits", "first")) for path in networks] if whole else []  # the model has the weights
     single = next(iter(described.values()))
     objects = [described[name] if len(described) > 1 else single for name in model.objects]
     return PreviousGroup(
@@ -72,6 +82,7 @@ def _load_group(
         first=tuple(each["first"] for each in stored if "first" in each),
         cuts=tuple(Cut(**cut) for cut in entry.get("cuts", ())),
         labels=load_arrays(masks)["values"] if (masks := stages / "masks.npz").is_file() else None,
+        motion=_load_motion(motion) if (motion := stages / MOTION_FILE).is_file() else None,
     )
 
 
@@ -86,6 +97,13 @@ def _recall_labels(group: PreviousGroup, folder: Path) -> PreviousGroup:
         own = result[name].only if several else result.only
         labels[own.masks[:, top:bottom, left:right]] = number
     return replace(group, labels=labels)
+
+
+def _load_motion(path: Path) -> np.ndarray:
+    found = load_arrays(path)["found"]
+    if found.ndim != 2 or found.shape[1] != 7 or found.dtype != np.int32:
+        raise ValueError(f"motion is {found.dtype} of shape {found.shape}")
+    return found
 
 
 def _find_logits(stored: dict[str, np.ndarray]) -> np.ndarray:

@@ -11,7 +11,6 @@ from fewpoint.core.labels import describe_ties
 from fewpoint.core.settings import as_table
 from fewpoint.core.words import NOTHING_SAID
 from fewpoint.io.atomic import read_json, write_atomically, write_json
-from fewpoint.io.images import hash_sequence
 from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result, write_told
 from fewpoint.learning.devices import choose_device, cpu_threads, describe_device
 from fewpoint.methods.competitors.registry import build_competitor
@@ -49,8 +48,8 @@ def run_and_keep(
     name = "" if folder is None else str(folder.path)
     groups = tuple(group.to_previous() for group in done.groups)
     model = join_models([group.to_model() for group in done.groups])
-    sequence = hash_sequence(task.sequence)
-    return done.result, PreviousRun(name, sequence, task.settings, groups, model, task.points, task.words)
+    told = task.points, task.words
+    return done.result, PreviousRun(name, task.sequence_hash, task.settings, groups, model, *told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +160,6 @@ def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
 def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
     result, device = done.result, _describe_device(task)
-    judged = examine(task, result)
-    summary = summarise(result, judged)
 
     def write_masks() -> None:
         write_result(result, folder.path, task.outputs)
@@ -170,17 +167,18 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
             model = join_models([group.to_model() for group in done.groups])
             write_atomically(folder.path / MODEL_FILE, lambda file: save_model(model, file))
 
-    def write() -> tuple[None, bool]:
-        with ThreadPoolExecutor(1) as other:  # compresses while the report is drawn
+    def write() -> tuple[dict[str, Any], bool]:
+        with ThreadPoolExecutor(1) as other:  # compresses while masks are judged and the report is drawn
             masks = other.submit(write_masks)
+            judged = examine(task, result)
             if task.outputs.film:
                 write_film(task.sequence, result, folder.path)
             if task.outputs.report:
                 write_report(task, result, folder, log, device, judged, done.reliability)
             masks.result()
-        return None, False
+        return summarise(result, judged), False
 
-    log.run("report", 0, write)
+    summary = log.run("report", 0, write)
     write_told(task.points, task.words, folder.path)
     write_json(folder.path / SUMMARY_FILE, {**summary, **log.as_table()})
     folder.write_manifest(

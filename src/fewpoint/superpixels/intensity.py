@@ -1,6 +1,7 @@
 """One brightness scale for the whole sequence."""
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,10 +32,15 @@ class IntensityWindow:
         return np.clip(scaled, 0, 1, out=scaled)
 
 
+_MEASURED: WeakKeyDictionary[ImageSequence, IntensityWindow] = WeakKeyDictionary()  # each stage asks for it
+
+
 def window_of(sequence: ImageSequence) -> IntensityWindow:
-    """The window that came with a sequence, on every channel, or else the robust one of its frames."""
+    """The window that came with a sequence, on every channel, or else the robust one of its frames, measured once."""
     if sequence.window is None:
-        return find_window(sequence.frames)
+        if sequence not in _MEASURED:
+            _MEASURED[sequence] = find_window(sequence.frames)
+        return _MEASURED[sequence]
     low, high = (np.full(sequence.shape[-1], value, np.float64) for value in sequence.window)
     return IntensityWindow(low, high)
 

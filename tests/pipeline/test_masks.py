@@ -399,6 +399,26 @@ def test_a_click_that_networks_have_learnt_from_is_left_to_itself():
     assert corrected[1, 20:, 20:].sum() > first[1, 20:, 20:].sum()
 
 
+def test_a_click_that_networks_learnt_and_still_contradict_says_nothing_of_the_whole_size():
+    doubted = AreaBound(0.5, doubt=1.0)
+    early = PointSet.from_rows([(0, *MIDDLE), (1, 26, 26)])  # far outside of the disc
+    both = PointSet.from_rows([*map(tuple, early.coordinates.tolist()), (0, 15, 16)])  # and one inside it
+    known = replace(refined_from(make_slope_task(early), started=early), points=both, bound=doubted)
+    unknown = replace(refined_from(make_slope_task(early)), points=both, bound=doubted)
+    alone = replace(make_slope_task(), bound=doubted)
+    sizes = [int(cut(task)[2].sum()) for task in (alone, known, unknown)]
+    assert sizes[0] <= sizes[1] < sizes[2]
+
+
+def test_one_click_does_not_mark_all_of_a_frame_that_networks_are_unsure_of():
+    maps = np.array(make_slope().values)
+    maps[2] = 0.48
+    task = replace(make_slope_task(PointSet.from_rows([(0, *MIDDLE), (0, 15, 25)])), bound=AreaBound(0.5, doubt=1.0))
+    masks, plain = cut(task, ProbabilityMaps(maps)), cut(make_slope_task(), ProbabilityMaps(maps))
+    assert masks[1].sum() > plain[1].sum()
+    assert masks[2].sum() < 0.5 * masks[1].sum()
+
+
 def test_without_knowing_what_a_run_was_told_all_are_touched():
     assert find_touched(make_two()).words == {"a", "b"}
     assert find_touched(refined_from(make_two(), points=None)).words == {"a", "b"}

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.superpixels.diffusion import RegionLinks, link_regions
-from fewpoint.superpixels.sizing import LEVELS, find_level, outline_openness, shift_to_factor
+from fewpoint.superpixels.sizing import (
+    LEVELS,
+    MORE_GROWTH,
+    find_level,
+    limit_growth,
+    outline_openness,
+    shift_to_factor,
+)
 
 SIDE, BLOCK = 10, 4  # blocks in a row, and pixels along each
 ROWS, COLUMNS = np.divmod(np.arange(SIDE**2), SIDE)
@@ -138,3 +145,49 @@ def test_a_larger_factor_marks_no_less(scores, one, other):
     scores = np.array(scores)
     smaller, larger = (shift_to_factor(scores, np.ones(len(scores)), each) for each in sorted((one, other)))
     assert set(np.flatnonzero(scores + smaller >= 0)) <= set(np.flatnonzero(scores + larger >= 0))
+
+
+# Three frames of a hundred regions; of the last, networks are unsure altogether.
+FRAMES = np.repeat(np.arange(3), 100)
+SURE = np.linspace(1.0, -1.0, 100)
+UNSURE = np.linspace(0.05, -0.4, 100)
+BEFORE = np.concatenate([SURE, SURE, UNSURE])
+NOBODY = np.zeros(0, int)
+
+
+def count_marked(scores: np.ndarray) -> list[int]:
+    return np.bincount(FRAMES, scores >= 0).tolist()
+
+
+def limit(after: np.ndarray, told: np.ndarray = NOBODY) -> np.ndarray:
+    return limit_growth(BEFORE, after, np.ones(300), FRAMES, told)
+
+
+def test_a_frame_about_which_nothing_was_said_grows_little_more_than_others():
+    after = BEFORE + 0.2
+    assert count_marked(BEFORE) == [50, 50, 12]
+    assert count_marked(after) == [60, 60, 56]
+    assert count_marked(limit(after)) == [60, 60, round(12 * 1.2 * np.exp(MORE_GROWTH))]
+
+
+def test_a_frame_that_somebody_said_is_larger_grows_as_far_as_they_said():
+    after = BEFORE + 0.2
+    np.testing.assert_array_equal(limit(after, np.array([2])), after)
+
+
+def test_scores_that_fall_or_grow_alike_stay_as_they_are():
+    for after in (BEFORE, BEFORE - 0.3, np.where(FRAMES == 2, BEFORE, BEFORE + 0.5)):
+        np.testing.assert_array_equal(limit(after), after)
+
+
+def test_a_frame_without_anything_may_come_up_to_a_small_part_of_what_is_usual():
+    before = np.where(FRAMES == 2, np.tile(np.linspace(-0.1, -0.2, 100), 3), BEFORE)
+    limited = limit_growth(before, before + 0.3, np.ones(300), FRAMES, NOBODY)
+    marked = count_marked(limited)
+    assert marked[:2] == count_marked(before + 0.3)[:2]
+    assert 0 < marked[2] <= 0.1 * 50 * marked[0] / 50 * np.exp(MORE_GROWTH) + 1
+
+
+def test_nothing_is_limited_where_nothing_was_marked():
+    nothing = np.full(300, -1.0)
+    np.testing.assert_array_equal(limit_growth(nothing, nothing + 2, np.ones(300), FRAMES, NOBODY), nothing + 2)

@@ -120,8 +120,11 @@ class Focus:
         sequence = self.crop(task.sequence)
         rows, columns = (self.top, self.bottom), (self.left, self.right)
         words = tuple((name, each.crop(rows, columns, self.full)) for name, each in task.words)
-        points = self.narrow_points(task.points)
-        return replace(task, sequence=sequence, points=points, words=words, outputs=Outputs(formats=()))
+        points, previous = self.narrow_points(task.points), task.previous
+        if previous is not None and previous.started is not None:
+            previous = replace(previous, started=self.narrow_points(previous.started))
+        inside = replace(task, sequence=sequence, points=points, words=words, previous=previous)
+        return replace(inside, outputs=Outputs(formats=()))
 
     def crop(self, sequence: ImageSequence) -> ImageSequence:
         """The sequence inside the box."""

@@ -173,7 +173,8 @@ def _choose_focus(task: Task, foci: list[Focus]) -> Focus:
 
 def _narrow(task: Task, focus: Focus) -> Task:
     """The task inside the focus, without what the run to be refined found in another box or for other superpixels."""
-    inside, previous = focus.narrow(task), task.previous
+    inside = focus.narrow(task)
+    previous = inside.previous
     if previous is None:
         return inside
     group = previous.groups[0]

@@ -29,7 +29,7 @@ from fewpoint.superpixels.regions import (
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import find_level, level_of_area, shift_to_factor
+from fewpoint.superpixels.sizing import find_level, level_of_area, limit_growth, shift_to_factor
 from fewpoint.tracking.paths import track
 from fewpoint.witness.heard import Heard
 
@@ -168,10 +168,11 @@ def settle(task: Task, means: np.ndarray, smoother: Smoother, cut: Cut | None = 
     if cut is None:
         doubt = task.settled_bound.doubt
         cut = Cut(smoother.find_level(means, doubt) if doubt else 0.0, corrected=False)
-    scores = _logits(means) - cut.level
-    scores -= _levels_of_outlines(scores, words, near, task.settled_bound.doubt)[near.frames]
+    unheard = _logits(means) - cut.level
+    scores = unheard - _levels_of_outlines(unheard, words, near, task.settled_bound.doubt)[near.frames]
     if cut.corrected:
         scores += _heed_places(task, scores, near)
+    scores = limit_growth(unheard, scores, near.areas, near.frames, _frames_told_larger(task, unheard, near))
     scores = _logits(smoother.even_out_last(expit(scores)))
     return Settled(scores + _heed_sizes(scores, words, near), cut)
 
@@ -186,11 +187,31 @@ def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarr
     if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
         return np.zeros(len(scores))
     doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
-    shift = find_shift(scores[positive], scores[negative], doubt)
+    before = _regions_learnt_first(task, near)
+    missed, leaked = before[scores[before] < 0], before[scores[before] > 0]
+    shift = find_shift(scores[np.setdiff1d(positive, missed)], scores[np.setdiff1d(negative, leaked)], doubt)
     scores = scores - shift
     marked = near.areas[scores >= 0].sum() / max(1, len(np.unique(near.frames[scores >= 0])))
     radius = math.sqrt(max(marked, 4 * near.areas.mean()) / math.pi)
     return find_change(near.traits, scores, positive, negative, radius) - shift
+
+
+def _regions_learnt_first(task: Task, near: Surroundings) -> np.ndarray:
+    """Regions under points that networks learnt from scratch from.
+
+    If they still contradict it, something is unusual there, and that says nothing about how large all of the object is.
+    """
+    points = None if task.previous is None else task.previous.started
+    if points is None:
+        return np.zeros(0, np.int64)
+    return np.concatenate([regions_at_points(near.superpixels, points), regions_at_negatives(near.superpixels, points)])
+
+
+def _frames_told_larger(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:
+    """Frames that are outlined, or on which a click lies on what the scores do not mark."""
+    clicked = regions_at_points(near.superpixels, task.points)
+    missed = near.frames[clicked[scores[clicked] < 0]]
+    return np.union1d(missed, np.array(list(task.own_words.outlined), int))
 
 
 def _most_wrong(regions: np.ndarray, wrongness: np.ndarray, areas: np.ndarray) -> np.ndarray:

@@ -87,7 +87,8 @@ class PreviousRun:
 
     name: of its folder, empty if it had none. sequence: hash of its frames. settings: of its method.
     points, words: what it was told, None and nothing if that is not known; of a part that learnt together, as a task on
-    these objects alone has them.
+    these objects alone has them. started: the points that its networks learnt from scratch from, itself or in the run
+    that was refined first; None if that is not known.
     """
 
     name: str
@@ -97,6 +98,7 @@ class PreviousRun:
     model: Model
     points: PointSet | None = None
     words: SaidWords = ()
+    started: PointSet | None = None
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -142,6 +144,11 @@ class PreviousRun:
         if self.points is None or len(self.points.object_names) < 2 or set(names) == set(self.points.object_names):
             return self
         alone = len(names) == 1
-        points = self.points.of_object(names[0]) if alone else self.points.of_objects(names)
+
+        def choose(points: PointSet) -> PointSet:
+            return points.of_object(names[0]) if alone else points.of_objects(names)
+
+        known = self.started is not None and set(names) <= set(self.started.object_names)
+        started = choose(self.started) if self.started is not None and known else None
         words = tuple(("" if alone else name, words) for name, words in self.words if name in names)
-        return replace(self, points=points, words=words)
+        return replace(self, points=choose(self.points), words=words, started=started)

@@ -120,6 +120,11 @@ class Task:
         return hash_sequence(self.sequence)
 
     @property
+    def started(self) -> PointSet | None:
+        """The points that its networks learnt from scratch from; None if that is not known."""
+        return self.points if self.previous is None else self.previous.started
+
+    @property
     def settled_bound(self) -> AreaBound:
         """The bound of a task on one object, once it is given or estimated."""
         if self.bound is None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fewpoint.core import SuperpixelMap
+from fewpoint.core import PointSet, SuperpixelMap
+from fewpoint.core.job import PlainPoints
 from fewpoint.errors import InputError
 from fewpoint.io.decoding import load_arrays
 from fewpoint.io.runs import (
@@ -45,7 +46,17 @@ def _load_previous(folder: Path) -> PreviousRun:
     ]
     identity = manifest["identity"]
     settings = read_own_settings(identity["method"], manifest["settings"])
-    return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model, *read_told(folder))
+    told = read_told(folder)
+    started = _read_started(manifest, told[0])
+    return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model, *told, started)
+
+
+def _read_started(manifest: dict[str, Any], told: PointSet | None) -> PointSet | None:
+    """The points that networks learnt from scratch from; those of a run that refines none are what it was told."""
+    if manifest.get("refined_from") is None:
+        return told
+    started = manifest.get("started")
+    return None if started is None else PlainPoints.from_table(started).to_points()
 
 
 def find_stages(folder: Path) -> tuple[Path, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from fewpoint.core import Listener, Message, ObjectResult, Result, ignore
+from fewpoint.core.job import PlainPoints
 from fewpoint.core.labels import describe_ties
 from fewpoint.core.settings import as_table
 from fewpoint.core.words import NOTHING_SAID
@@ -48,7 +49,7 @@ def run_and_keep(
     name = "" if folder is None else str(folder.path)
     groups = tuple(group.to_previous() for group in done.groups)
     model = join_models([group.to_model() for group in done.groups])
-    told = task.points, task.words
+    told = task.points, task.words, task.started
     return done.result, PreviousRun(name, task.sequence_hash, task.settings, groups, model, *told)
 
 
@@ -157,6 +158,13 @@ def _assemble(task: Task, found: dict[str, ObjectResult]) -> Result:
     return _name_objects(task, dict(zip(task.object_names, objects, strict=True)), notes)
 
 
+def _plain_start(task: Task) -> dict[str, Any] | None:
+    """The points that a refinement's networks learnt from scratch from; None if it is none, or they are not known."""
+    if task.previous is None or task.started is None:
+        return None
+    return PlainPoints.of(task.started).as_table()
+
+
 def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
     """Write what the user came for; the manifest last, so that a finished manifest means a finished run."""
     result, device = done.result, _describe_device(task)
@@ -188,6 +196,7 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
             "device": device,
             "torch": str(torch.__version__),
             "refined_from": None if task.previous is None else task.previous.name,
+            "started": _plain_start(task),
             GROUPS: _describe_groups(task, folder, done.groups),
             **log.as_table(),
             "result": summary,

@@ -17,6 +17,8 @@ SMALLEST_SHARE = 0.02  # of what is marked at level 0: less is a remnant, howeve
 LARGEST_SHARE = 0.9  # of all that there is: more is no object
 BLUR = (0.25, 0.5, 0.25)  # over neighbouring levels
 LEVEL_DOUBT = 1.5  # how far the level that networks suggest may be off
+MORE_GROWTH = 0.2  # than on other frames, as a logarithm, where a person said nothing
+LEAST_MARKED = 0.1  # of what is usual, from which growth counts: a frame with less may come up to that
 
 
 def outline_openness(links: RegionLinks, scores: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -79,6 +81,38 @@ def level_of_area(scores: np.ndarray, areas: np.ndarray, area: float) -> float:
     order = np.argsort(-scores, kind="stable")
     last = int(np.searchsorted(np.cumsum(areas[order]), area * (1 - 1e-9)))
     return float(scores[order[min(last, len(order) - 1)]])
+
+
+def limit_growth(
+    before: np.ndarray, after: np.ndarray, areas: np.ndarray, frames: np.ndarray, told: np.ndarray
+) -> np.ndarray:
+    """(n,) scores after words, lowered on frames that would grow far more than others although nothing was said there.
+
+    Where networks are unsure of a whole frame, as they are where an object ends, a little more of everything would mark
+    most of it. before: (n,) scores without these words. areas, frames: (n,) of the regions. told: frames on which
+    somebody said that there is more, or exactly how much.
+
+    >>> before, after = np.array([1.0, -1.0, -0.1, -0.1, -0.1]), np.array([1.5, -0.5, 0.4, 0.5, 0.6])
+    >>> limit_growth(before, after, np.full(5, 8.0), np.array([0, 0, 1, 1, 1]), np.array([], int)).round(1).tolist()
+    [1.5, -0.5, -0.2, -0.1, 0.0]
+    """
+    marked, wanted = (np.bincount(frames, areas * (scores >= 0), frames.max() + 1) for scores in (before, after))
+    if not marked.any():
+        return after
+    counted = np.maximum(marked, LEAST_MARKED * np.median(marked[marked > 0]))
+    growth = np.log(np.maximum(wanted, 1) / counted)
+    most = max(_weighted_median(growth, marked), 0.0) + MORE_GROWTH
+    limited = after.copy()
+    for frame in np.setdiff1d(np.flatnonzero(growth > most), told):
+        here = frames == frame
+        limited[here] -= level_of_area(after[here], areas[here], counted[frame] * np.exp(most))
+    return limited
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
 
 
 def shift_to_factor(scores: np.ndarray, areas: np.ndarray, factor: float) -> float:

@@ -21,16 +21,19 @@ from fewpoint.core.settings import override, override_from_text
 from fewpoint.pipeline.group import _prepare
 from fewpoint.pipeline.masks import (
     Smoother,
+    Surroundings,
     Touched,
     build_smoothers,
     choose_labels,
     find_touched,
     keep_untouched,
+    level_of_words,
     settle,
 )
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
 from fewpoint.pipeline.task import Task
+from fewpoint.superpixels.diffusion import DiffusionSettings
 from fewpoint.superpixels.regions import region_means
 from tiny_runs import TINY, TINY_PAPER
 
@@ -408,6 +411,31 @@ def test_a_click_that_networks_learnt_and_still_contradict_says_nothing_of_the_w
     alone = replace(make_slope_task(), bound=doubted)
     sizes = [int(cut(task)[2].sum()) for task in (alone, known, unknown)]
     assert sizes[0] <= sizes[1] < sizes[2]
+
+
+def test_words_that_scores_contradict_say_how_far_all_of_them_are_off():
+    near = Surroundings(make_slope_task().sequence, make_blocks(), DiffusionSettings())
+    means = region_means(make_blocks(), make_slope().values)
+    middle, missed, leaked = (0, *MIDDLE), (1, 15, 25), (1, 15, 20)
+
+    def find(task: Task, doubt: float = 1.0) -> float:
+        return level_of_words(replace(task, bound=AreaBound(0.5, doubt=doubt)), means, near)
+
+    plain, less, more = (
+        make_slope_task(points)
+        for points in (
+            PointSet.from_rows([middle]),
+            PointSet.from_rows([middle], negatives=[leaked]),
+            PointSet.from_rows([middle, missed]),
+        )
+    )
+    assert find(plain) == 0 and find(more) < 0 < find(less)
+    assert find(more, doubt=0.0) == find(less, doubt=0.0) == 0
+    assert 0 < find(less, doubt=0.5) < find(less)
+    assert find(replace(less, words=(("", Words.of({2: draw(9, 9, 22, 22)})),))) == 0
+    told = refined_from(more, started=more.points)
+    assert find(told) == 0
+    assert find(replace(told, points=replace(more.points, negatives=np.array([leaked])))) == pytest.approx(find(less))
 
 
 def test_one_click_does_not_mark_all_of_a_frame_that_networks_are_unsure_of():

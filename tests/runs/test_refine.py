@@ -12,7 +12,7 @@ from fewpoint.api.segmenting import refine
 from fewpoint.core import AreaBound, EpochFinished, ImageSequence, PointSet, Result, StepsTaken, Words
 from fewpoint.core.settings import override, override_from_text
 from fewpoint.errors import InputError, RunConflictError
-from fewpoint.io.atomic import read_json
+from fewpoint.io.atomic import read_json, write_json
 from fewpoint.io.points import hash_points
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.motion import Frames, Search
@@ -319,6 +319,18 @@ def test_a_refined_run_says_what_it_was_refined_from_and_can_be_refined_again(fo
     assert digests[0] != digests[1]
     labels = [np.load(path / "stages" / "superpixels.npz")["labels"] for path in (folder, tmp_path / "third")]
     np.testing.assert_array_equal(*labels)
+
+
+def test_every_refinement_knows_the_points_that_networks_learnt_from_scratch(folder, tmp_path):
+    task = make_task(SEVERAL)
+    assert hash_points(load_previous(folder).started) == hash_points(task.points)
+    refine(folder, task.sequence, change(task), out=tmp_path / "second")
+    refine(tmp_path / "second", task.sequence, task.points, out=tmp_path / "third")
+    for name in ("second", "third"):
+        assert hash_points(load_previous(tmp_path / name).started) == hash_points(task.points)
+    manifest = read_json(tmp_path / "second" / "manifest.json")
+    write_json(tmp_path / "second" / "manifest.json", {**manifest, "started": None})  # as of a version before
+    assert load_previous(tmp_path / "second").started is None
 
 
 def test_what_networks_said_before_any_word_keeps_its_share_in_every_refinement(folder, tmp_path):

@@ -84,6 +84,10 @@ class Surroundings:
         """(total,) frame of each region."""
         return frame_of_region(self.superpixels)
 
+    def find_real(self, regions: int) -> np.ndarray:
+        """(T, regions) bool, which of as many places on each frame are regions."""
+        return np.arange(regions) < self.superpixels.counts[:, np.newaxis]
+
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
@@ -129,7 +133,7 @@ class Smoother:
 
     def on_real(self, pooled: np.ndarray, work: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(T, regions) values with the work done on those of regions that there are, (total,)."""
-        real = np.arange(pooled.shape[1]) < self.surroundings.superpixels.counts[:, np.newaxis]
+        real = self.surroundings.find_real(pooled.shape[1])
         result = np.zeros_like(pooled)
         result[real] = work(pooled[real])
         return result
@@ -186,14 +190,26 @@ def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarr
     negative = np.union1d(np.setdiff1d(negative, inside), _most_wrong(outside, scores, near.areas))
     if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
         return np.zeros(len(scores))
-    doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
-    before = _regions_learnt_first(task, near)
-    missed, leaked = before[scores[before] < 0], before[scores[before] > 0]
-    shift = find_shift(scores[np.setdiff1d(positive, missed)], scores[np.setdiff1d(negative, leaked)], doubt)
+    shift = _shift_by_words(task, scores, near, (positive, negative))
     scores = scores - shift
     marked = near.areas[scores >= 0].sum() / max(1, len(np.unique(near.frames[scores >= 0])))
     radius = math.sqrt(max(marked, 4 * near.areas.mean()) / math.pi)
     return find_change(near.traits, scores, positive, negative, radius) - shift
+
+
+def level_of_words(task: Task, means: np.ndarray, near: Surroundings) -> float:
+    """By how much the logits of (total,) mean probabilities are too high, going by clicks that they contradict."""
+    positive = np.unique(regions_at_points(near.superpixels, task.points))
+    return _shift_by_words(task, _logits(means), near, (positive, regions_at_negatives(near.superpixels, task.points)))
+
+
+def _shift_by_words(task: Task, scores: np.ndarray, near: Surroundings, marked: tuple[np.ndarray, np.ndarray]) -> float:
+    """By how much all scores are too high. marked: regions on the object, and beside it."""
+    doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
+    before = _regions_learnt_first(task, near)
+    missed, leaked = before[scores[before] < 0], before[scores[before] > 0]
+    positive, negative = np.setdiff1d(marked[0], missed), np.setdiff1d(marked[1], leaked)
+    return find_shift(scores[positive], scores[negative], doubt)
 
 
 def _regions_learnt_first(task: Task, near: Surroundings) -> np.ndarray:

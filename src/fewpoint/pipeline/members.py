@@ -44,7 +44,7 @@ from fewpoint.learning.targets import (
 )
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.artefacts import load_or_none
-from fewpoint.pipeline.masks import Smoother, Tasks, settle
+from fewpoint.pipeline.masks import Smoother, Tasks, level_of_words, settle
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.plan import Plan
 from fewpoint.pipeline.previous import Cut, PreviousGroup
@@ -310,13 +310,14 @@ class Rounds:
         """What a member has learnt, joined with what it said before any word; or as it was, if nobody taught it since.
 
         Each refinement learns from what the last one said. What was said at first keeps a share in all of them, so that
-        no error grows from one to the next.
+        no error grows from one to the next; all words since say at which level.
         """
         before, first = self._said[member.number], recall_first(previous, self._said, member.number)
         share = self.task.plan.refine.first
         joined = []
         for each, own, values, start in zip(learnt, self.objects, before, first, strict=True):
-            taught = (1 - share) * torch.from_numpy(each.logits).to(start) + share * start
+            first_now = start - level_by_words(own, start)
+            taught = (1 - share) * torch.from_numpy(each.logits).to(start) + share * first_now
             joined.append(replace(each, logits=_halve(taught if own.taught else values), first=_halve(start)))
         return tuple(joined)
 
@@ -383,6 +384,15 @@ def aim_at(inputs: ObjectInputs, probabilities: Tensor, clues: Clues, from_point
         # Networks that have learnt from targets know where the clicks are: given again, they would count twice.
         weights = replace(weights, nearness=0.0)
     return make_targets(probabilities, inputs.samples, clues, task.settled_bound, weights)
+
+
+def level_by_words(inputs: ObjectInputs, first: Tensor) -> float:
+    """By how much (T, h, w) logits from before any word are too high, going by the words since."""
+    if inputs.smoother is None:
+        return 0.0
+    near = inputs.smoother.surroundings
+    pooled = pool_regions_of(torch.sigmoid(first), inputs.samples).cpu().numpy().astype(np.float64)
+    return level_of_words(inputs.task, pooled[near.find_real(pooled.shape[1])], near)
 
 
 def correct_targets(inputs: ObjectInputs, said: Tensor, cut: Cut) -> Targets:

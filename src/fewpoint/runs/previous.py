@@ -9,7 +9,7 @@ import numpy as np
 from fewpoint.core import PointSet, SuperpixelMap
 from fewpoint.core.job import PlainPoints
 from fewpoint.errors import InputError
-from fewpoint.io.decoding import load_arrays
+from fewpoint.io.decoding import load_arrays, naming
 from fewpoint.io.runs import (
     GROUPS,
     MOTION_FILE,
@@ -47,7 +47,8 @@ def _load_previous(folder: Path) -> PreviousRun:
     identity = manifest["identity"]
     settings = read_own_settings(identity["method"], manifest["settings"])
     told = read_told(folder)
-    started = _read_started(manifest, told[0])
+    with naming(folder):
+        started = _read_started(manifest, told[0])
     return PreviousRun(str(folder), identity["sequence"], settings, tuple(groups), model, *told, started)
 
 

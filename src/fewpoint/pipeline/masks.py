@@ -213,9 +213,9 @@ def _shift_by_words(task: Task, scores: np.ndarray, near: Surroundings, marked: 
 
 
 def _regions_learnt_first(task: Task, near: Surroundings) -> np.ndarray:
-    """Regions under points that networks learnt from scratch from.
+    """Regions under the points that networks learnt from scratch from.
 
-    If they still contradict it, something is unusual there, and that says nothing about how large all of the object is.
+    Where they still contradict one, something is unusual, and that says nothing about how large all of the object is.
     """
     points = None if task.previous is None else task.previous.started
     if points is None:

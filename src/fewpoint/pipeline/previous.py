@@ -148,7 +148,8 @@ class PreviousRun:
         def choose(points: PointSet) -> PointSet:
             return points.of_object(names[0]) if alone else points.of_objects(names)
 
-        known = self.started is not None and set(names) <= set(self.started.object_names)
-        started = choose(self.started) if self.started is not None and known else None
+        started = self.started
+        if started is not None:
+            started = choose(started) if set(names) <= set(started.object_names) else None
         words = tuple(("" if alone else name, words) for name, words in self.words if name in names)
         return replace(self, points=choose(self.points), words=words, started=started)

@@ -1,9 +1,9 @@
 """A refinement beside a new run: python benchmarks/refine.py SEQUENCE…
 
 Each SEQUENCE is a folder in the dataset's layout. It is segmented with the points of every fifth frame; a person is
-then played who looks at the masks, clicks where they miss most and marks where they leak most, and that run is refined.
-Prints F1 and seconds of each, and the ratio of the refinement to the run before, or with --anew to a new run with the
-same points.
+then played who looks at the masks, clicks where they miss most and marks where they leak most, and that run is refined;
+with --rounds again and again, each time from the last. Prints F1 and seconds of each, and the ratio of the median
+refinement to the first run, or with --anew to a new run with the same points.
 """
 
 import os
@@ -50,7 +50,9 @@ def correct_points(points: PointSet, masks: np.ndarray, truth: np.ndarray, count
     """The points with at most so many more, and so many negatives."""
     rows = [tuple(row) for row in points.coordinates.tolist()]
     added = [row for row in click_into(truth & ~masks, count) if row not in rows]
-    return PointSet.from_rows(rows + added, points.absent, negatives=click_into(masks & ~truth, count))
+    negatives = [tuple(row) for row in points.negatives.tolist()]
+    leaks = [row for row in click_into(masks & ~truth, count) if row not in negatives]
+    return PointSet.from_rows(rows + added, points.absent, negatives=negatives + leaks)
 
 
 def run_timed(task: Task) -> tuple[Result, PreviousRun, float]:
@@ -60,7 +62,7 @@ def run_timed(task: Task) -> tuple[Result, PreviousRun, float]:
 
 
 def measure(folder: Path, settings: OwnSettings, options: argparse.Namespace) -> tuple[float, float]:
-    """Print the three runs and return the seconds of the refinement and of the new run with the same points."""
+    """Print all runs and return the seconds of a refinement, the median, and of the run from scratch."""
     sequence: ImageSequence = read_sequence(folder)
     truth = read_masks(folder / "ground_truth-frames")
     points = read_points(folder / options.points, sequence)
@@ -71,15 +73,20 @@ def measure(folder: Path, settings: OwnSettings, options: argparse.Namespace) ->
 
     first, kept, seconds = run_timed(Task(sequence, points, None, settings, device=options.device))
     tell("first run", first, seconds)
-    corrected = correct_points(points, first.masks, truth, options.clicks)
-    what = f"{len(corrected) - len(points)} clicks, {len(corrected.negatives)} negatives"
-    refined, _, short = run_timed(Task(sequence, corrected, None, settings, device=options.device, previous=kept))
-    tell(f"refined, {what}", refined, short)
+    last, shorts = first, []
+    for _ in range(options.rounds):
+        before = points
+        points = correct_points(before, last.masks, truth, options.clicks)
+        clicks, negatives = len(points) - len(before), len(points.negatives) - len(before.negatives)
+        task = Task(sequence, points, None, settings, device=options.device, previous=kept)
+        last, kept, short = run_timed(task)
+        tell(f"refined, {clicks} clicks, {negatives} negatives", last, short)
+        shorts.append(short)
     if not options.anew:
-        return short, seconds
-    anew, _, seconds = run_timed(Task(sequence, corrected, first.bound, settings, device=options.device))
+        return float(np.median(shorts)), seconds
+    anew, _, seconds = run_timed(Task(sequence, points, first.bound, settings, device=options.device))
     tell("new run, the same points", anew, seconds)
-    return short, seconds
+    return float(np.median(shorts)), seconds
 
 
 def main() -> None:
@@ -87,6 +94,7 @@ def main() -> None:
     parser.add_argument("sequences", nargs="+", type=Path)
     parser.add_argument("--points", default="points_every5.csv", help="name of the points file in each folder")
     parser.add_argument("--clicks", type=int, default=4, help="most clicks, and most negatives, that are added")
+    parser.add_argument("--rounds", type=int, default=1, help="how often the run is refined")
     parser.add_argument("--preset", default="fast")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
     parser.add_argument("--device", default="auto")

@@ -15,6 +15,11 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 NARROW_PAPER = override_from_text(PAPER, ["network.base_width=2", "training.batch=2", "training.max_side=32"])
 
 
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch):
+    monkeypatch.setattr(preloading, "_tried", set())
+
+
 @pytest.mark.parametrize("names", [("",), ("a", "b")], ids=["one object", "two objects"])
 @pytest.mark.parametrize("settings", [TINY, NARROW_PAPER])
 def test_the_step_is_that_of_the_task(settings, names, monkeypatch):
@@ -53,3 +58,25 @@ def test_neither_a_cpu_nor_a_finished_run_loads_anything(monkeypatch):
     assert not asked
     preload({"": make_task(TINY)}, SimpleNamespace(finished=False), CUDA)()
     assert asked == [CUDA]
+
+
+def test_a_network_is_tried_out_once_in_a_process(monkeypatch):
+    asked = []
+    monkeypatch.setattr(preloading, "take_empty_step", lambda tasks, device: asked.append(tasks))
+    wider = override_from_text(TINY, ["network.base_width=4"])
+    for settings in (TINY, TINY, wider, TINY):
+        preload({"": make_task(settings)}, None, CUDA)()
+    assert [tasks[""].plan.network.base_width for tasks in asked] == [TINY.network.base_width, 4]
+
+
+def test_one_that_failed_is_tried_again(monkeypatch):
+    asked = []
+
+    def fail(tasks, device):
+        asked.append(device)
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(preloading, "take_empty_step", fail)
+    for _ in range(2):
+        preload({"": make_task(TINY)}, None, CUDA)()
+    assert len(asked) == 2

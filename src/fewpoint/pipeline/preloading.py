@@ -14,19 +14,21 @@ from fewpoint.learning.samples import SampleSet
 from fewpoint.models.fused import compile_side_by_side, runs_kernels
 from fewpoint.pipeline import stages
 
+_tried: set[tuple] = set()  # what this process has tried out: a refinement need not again
 REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 def preload(tasks: stages.Tasks, folder: RunFolder | None, device: torch.device) -> Callable[[], None]:
     """Start, if on a GPU, and return a function that waits: nothing else may use the GPU while a step is recorded.
 
-    That function also loads the libraries of the report, if there is to be one.
+    Networks of a shape that this process has tried out before are not tried again. That function also loads the libraries of the report, if there is to be one.
 
     tasks: whose network is to learn, with their bounds. folder: of the run; a finished one has nothing to learn.
     """
     if device.type != "cuda" or (folder is not None and folder.finished):
         return lambda: None
-    thread, task = Thread(target=_try_out, args=(tasks, device)), next(iter(tasks.values()))
+    task = next(iter(tasks.values()))
+    thread = Thread(target=_try_out, args=(tasks, device))
     thread.start()
 
     def wait() -> None:
@@ -40,7 +42,17 @@ def preload(tasks: stages.Tasks, folder: RunFolder | None, device: torch.device)
 
 def _try_out(tasks: stages.Tasks, device: torch.device) -> None:
     with suppress(Exception):  # whatever is wrong, the run itself will hit it and say so
-        take_empty_step(tasks, device)
+        shape = _shape_of(tasks, device)
+        if shape not in _tried:
+            take_empty_step(tasks, device)
+            _tried.add(shape)
+
+
+def _shape_of(tasks: stages.Tasks, device: torch.device) -> tuple:
+    """What libraries load and kernels are compiled for."""
+    task = next(iter(tasks.values()))
+    size, plan = stages.fit_size(tasks), task.plan
+    return (size.padded, task.sequence.shape[-1], len(tasks), plan.network, plan.training.batch, device)
 
 
 def take_empty_step(tasks: stages.Tasks, device: torch.device) -> None:

@@ -33,6 +33,8 @@ from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.runs import RunFolder
 from fewpoint.pipeline.focus import LARGEST_BOUND, Focus
+from fewpoint.pipeline.model import GroupModel, Model
+from fewpoint.pipeline.previous import PreviousGroup, PreviousRun
 from fewpoint.pipeline.task import Task
 from fewpoint.runs import runner as run_module
 from fewpoint.runs.runner import run_task
@@ -87,6 +89,18 @@ def test_a_narrowed_task_holds_the_same_pixels_under_the_same_points():
     assert (inside.settings, inside.seed, inside.device, inside.bound) == (TINY, 4, "cpu", BOUND)
     for (frame, y, x), (_, row, column) in zip(task.points.coordinates, inside.points.coordinates, strict=True):
         np.testing.assert_array_equal(inside.sequence.frames[frame, row, column], task.sequence.frames[frame, y, x])
+
+
+def test_what_a_run_before_was_told_is_narrowed_as_well():
+    task = make_task()
+    model = GroupModel(("",), ())
+    group = PreviousGroup((BOUND,), (0, 10, 0, 20), model)
+    previous = PreviousRun("", "", TINY, (group,), Model(TINY.network, 2, (model,)), task.points)
+    inside = FOCUS.narrow(replace(task, previous=previous)).previous
+    assert inside.points.coordinates.tolist() == [[0, 2, 1], [1, 3, 7]]
+    assert inside.started is None
+    inside = FOCUS.narrow(replace(task, previous=replace(previous, points=None, started=task.points))).previous
+    assert inside.points is None and inside.started.coordinates.tolist() == [[0, 2, 1], [1, 3, 7]]
 
 
 def test_a_series_that_no_segmentation_can_refer_to_is_still_segmented_into_another_format(tmp_path):

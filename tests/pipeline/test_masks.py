@@ -438,6 +438,32 @@ def test_words_that_scores_contradict_say_how_far_all_of_them_are_off():
     assert find(replace(told, points=replace(more.points, negatives=np.array([leaked])))) == pytest.approx(find(less))
 
 
+def test_words_on_both_sides_say_by_their_depth_how_large_the_object_is():
+    """The disc of the scores has a radius of 8: places at 10 and 5 lie 2 pixels outside of it and 3 inside."""
+    start = make_slope_task()
+
+    def find(missed: float, leaked: float, doubt: float = 1.0) -> float:
+        clicks = [(0, *MIDDLE), (1, MIDDLE[0], MIDDLE[1] + round(missed))]
+        points = PointSet.from_rows(clicks, negatives=[(2, MIDDLE[0], MIDDLE[1] + round(leaked))])
+        return int(cut(replace(refined_from(start), points=points, bound=AreaBound(0.5, doubt=doubt)))[0].sum())
+
+    size = int(cut(start)[0].sum())
+    assert find(missed=10, leaked=2) < size < find(missed=14, leaked=7)
+    assert find(missed=10, leaked=2, doubt=0.0) == pytest.approx(size, rel=0.1)
+
+
+def test_only_words_that_networks_have_not_learnt_say_how_large_the_object_is():
+    """One deep leak and a shallow miss make masks smaller; once both are known, only what is said next counts."""
+    points = PointSet.from_rows([(0, *MIDDLE), (1, 15, 25)], negatives=[(2, 15, 17)])
+    new = replace(refined_from(make_slope_task()), points=points, bound=AreaBound(0.5, doubt=1.0))
+    known = replace(refined_from(make_slope_task(points)), bound=AreaBound(0.5, doubt=1.0))
+    near = Surroundings(new.sequence, make_blocks(), DiffusionSettings())
+    means = region_means(make_blocks(), make_slope().values)
+    first = replace(new, previous=replace(new.previous, started=make_slope_task().points))
+    assert level_of_words(first, means, near) > 0
+    assert cut(new)[0].sum() < cut(known)[0].sum()
+
+
 def test_one_click_does_not_mark_all_of_a_frame_that_networks_are_unsure_of():
     maps = np.array(make_slope().values)
     maps[2] = 0.48

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.superpixels.diffusion import RegionLinks, link_regions
 from fewpoint.superpixels.sizing import (
+    DEEPER,
     LEVELS,
     MORE_GROWTH,
+    MOST_DEPTH,
+    find_excess,
     find_level,
     limit_growth,
     outline_openness,
@@ -191,3 +194,22 @@ def test_a_frame_without_anything_may_come_up_to_a_small_part_of_what_is_usual()
 def test_nothing_is_limited_where_nothing_was_marked():
     nothing = np.full(300, -1.0)
     np.testing.assert_array_equal(limit_growth(nothing, nothing + 2, np.ones(300), FRAMES, NOBODY), nothing + 2)
+
+
+DEPTHS = st.lists(st.floats(0, 2), min_size=1, max_size=5).map(np.array)
+
+
+@given(DEPTHS, DEPTHS)
+def test_what_is_said_of_misses_and_leaks_is_weighed_alike(missed, leaked):
+    assert find_excess(missed, leaked) == pytest.approx(-find_excess(leaked, missed))
+    assert find_excess(missed, missed) == 0
+    assert abs(find_excess(missed, leaked)) <= DEEPER * np.log(11)
+
+
+def test_deeper_leaks_say_that_masks_are_larger_but_not_beyond_an_object():
+    excess = [find_excess(np.array([0.2]), np.array([depth])) for depth in (0.0, 0.1, 0.2, 0.4, MOST_DEPTH, 3.0)]
+    assert excess[0] < excess[1] < excess[2] == 0 < excess[3] < excess[4] == excess[5]
+
+
+def test_a_click_on_a_frame_without_a_mask_counts_as_one_far_from_it():
+    assert find_excess(np.array([np.inf]), np.array([0.2])) == find_excess(np.array([MOST_DEPTH]), np.array([0.2])) < 0

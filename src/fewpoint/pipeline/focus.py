@@ -121,8 +121,10 @@ class Focus:
         rows, columns = (self.top, self.bottom), (self.left, self.right)
         words = tuple((name, each.crop(rows, columns, self.full)) for name, each in task.words)
         points, previous = self.narrow_points(task.points), task.previous
-        if previous is not None and previous.started is not None:
-            previous = replace(previous, started=self.narrow_points(previous.started))
+        if previous is not None:
+            told = {name: getattr(previous, name) for name in ("points", "started")}
+            inside = {name: self.narrow_points(points) for name, points in told.items() if points is not None}
+            previous = replace(previous, **inside)
         inside = replace(task, sequence=sequence, points=points, words=words, previous=previous)
         return replace(inside, outputs=Outputs(formats=()))
 

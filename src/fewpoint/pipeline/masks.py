@@ -23,13 +23,14 @@ from fewpoint.superpixels.diffusion import DiffusionSettings, Flow, RegionLinks,
 from fewpoint.superpixels.regions import (
     frame_of_region,
     labelled_regions,
+    measure_depth,
     outlined_regions,
     paint_frames,
     region_areas,
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import find_level, level_of_area, limit_growth, shift_to_factor
+from fewpoint.superpixels.sizing import find_excess, find_level, level_of_area, limit_growth, shift_to_factor
 from fewpoint.tracking.paths import track
 from fewpoint.witness.heard import Heard
 
@@ -83,6 +84,12 @@ class Surroundings:
     def frames(self) -> np.ndarray:
         """(total,) frame of each region."""
         return frame_of_region(self.superpixels)
+
+    def radius_of(self, scores: np.ndarray) -> float:
+        """Of a disc as large as what (total,) scores mark on the usual frame, in pixels."""
+        marked = scores >= 0
+        area = self.areas[marked].sum() / max(1, len(np.unique(self.frames[marked])))
+        return math.sqrt(max(area, 4 * self.areas.mean()) / math.pi)
 
     def find_real(self, regions: int) -> np.ndarray:
         """(T, regions) bool, which of as many places on each frame are regions."""
@@ -183,33 +190,61 @@ def settle(task: Task, means: np.ndarray, smoother: Smoother, cut: Cut | None = 
 
 def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:
     """(total,) change of the scores by clicks and outlined frames that they contradict."""
-    positive = np.unique(regions_at_points(near.superpixels, task.points))
-    negative = regions_at_negatives(near.superpixels, task.points)
+    positive, negative = _marked_regions(task.points, near)
     inside, outside = outlined_regions(near.superpixels, task.own_words)
     positive = np.union1d(np.setdiff1d(positive, outside), _most_wrong(inside, -scores, near.areas))
     negative = np.union1d(np.setdiff1d(negative, inside), _most_wrong(outside, scores, near.areas))
     if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
         return np.zeros(len(scores))
-    shift = _shift_by_words(task, scores, near, (positive, negative))
+    known = None if task.previous is None else task.previous.points
+    shift = _shift_by_words(task, scores, near, (positive, negative), known)
     scores = scores - shift
-    marked = near.areas[scores >= 0].sum() / max(1, len(np.unique(near.frames[scores >= 0])))
-    radius = math.sqrt(max(marked, 4 * near.areas.mean()) / math.pi)
-    return find_change(near.traits, scores, positive, negative, radius) - shift
+    return find_change(near.traits, scores, positive, negative, near.radius_of(scores)) - shift
 
 
 def level_of_words(task: Task, means: np.ndarray, near: Surroundings) -> float:
-    """By how much the logits of (total,) mean probabilities are too high, going by clicks that they contradict."""
-    positive = np.unique(regions_at_points(near.superpixels, task.points))
-    return _shift_by_words(task, _logits(means), near, (positive, regions_at_negatives(near.superpixels, task.points)))
+    """By how much the logits of (total,) mean probabilities from before any word are too high, going by words since."""
+    known = None if task.previous is None else task.previous.started
+    return _shift_by_words(task, _logits(means), near, _marked_regions(task.points, near), known)
 
 
-def _shift_by_words(task: Task, scores: np.ndarray, near: Surroundings, marked: tuple[np.ndarray, np.ndarray]) -> float:
-    """By how much all scores are too high. marked: regions on the object, and beside it."""
+def _marked_regions(points: PointSet, near: Surroundings) -> tuple[np.ndarray, np.ndarray]:
+    """Regions under clicks, and under negatives, each once."""
+    return np.unique(regions_at_points(near.superpixels, points)), regions_at_negatives(near.superpixels, points)
+
+
+def _shift_by_words(
+    task: Task, scores: np.ndarray, near: Surroundings, marked: tuple[np.ndarray, np.ndarray], known: PointSet | None
+) -> float:
+    """By how much all scores are too high.
+
+    marked: regions on the object, and beside it. known: points that the networks had learnt; how deep the others lie on
+    the wrong side says how large the object is, if some were missed and others leaked.
+    """
     doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
+    covered = near.areas[scores >= 0].sum()
+    if doubt and covered and known is not None:
+        missed, leaked = _depths_of_words(task.points, known, scores, near)
+        if len(missed) and len(leaked):
+            return level_of_area(scores, near.areas, covered * math.exp(-find_excess(missed, leaked)))
     before = _regions_learnt_first(task, near)
     missed, leaked = before[scores[before] < 0], before[scores[before] > 0]
     positive, negative = np.setdiff1d(marked[0], missed), np.setdiff1d(marked[1], leaked)
     return find_shift(scores[positive], scores[negative], doubt)
+
+
+def _depths_of_words(
+    points: PointSet, known: PointSet, scores: np.ndarray, near: Surroundings
+) -> tuple[np.ndarray, np.ndarray]:
+    """How deep clicks lie outside what is marked, and negatives inside, in radii of the object; without those known."""
+    radius, marked = near.radius_of(scores), scores >= 0
+
+    def measure(rows: np.ndarray, before: np.ndarray, right: np.ndarray) -> np.ndarray:
+        places = set(map(tuple, rows.tolist())) - set(map(tuple, before.tolist()))
+        return np.array([measure_depth(near.superpixels, right, place) / radius for place in places])
+
+    missed = measure(points.coordinates, known.coordinates, marked)
+    return missed, measure(points.negatives, known.negatives, ~marked)
 
 
 def _regions_learnt_first(task: Task, near: Surroundings) -> np.ndarray:

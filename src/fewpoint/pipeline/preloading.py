@@ -21,7 +21,8 @@ REPORT_MODULES = ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja
 def preload(tasks: stages.Tasks, folder: RunFolder | None, device: torch.device) -> Callable[[], None]:
     """Start, if on a GPU, and return a function that waits: nothing else may use the GPU while a step is recorded.
 
-    Networks of a shape that this process has tried out before are not tried again. That function also loads the libraries of the report, if there is to be one.
+    That function also loads the libraries of the report, if there is to be one. A network of a shape that this process
+    has tried out is not tried again.
 
     tasks: whose network is to learn, with their bounds. folder: of the run; a finished one has nothing to learn.
     """

@@ -18,6 +18,9 @@ LARGEST_SHARE = 0.9  # of all that there is: more is no object
 BLUR = (0.25, 0.5, 0.25)  # over neighbouring levels
 LEVEL_DOUBT = 1.5  # how far the level that networks suggest may be off
 MORE_GROWTH = 0.2  # than on other frames, as a logarithm, where a person said nothing
+DEEPER = 0.2  # by how much masks are too large if leaks are deeper than misses by 1, both as logarithms
+LEAST_DEPTH = 0.1  # of a miss or leak that counts, in radii of the object
+MOST_DEPTH = 1.0  # what lies further off is something else
 LEAST_MARKED = 0.1  # of what is usual, from which growth counts: a frame with less may come up to that
 
 
@@ -81,6 +84,19 @@ def level_of_area(scores: np.ndarray, areas: np.ndarray, area: float) -> float:
     order = np.argsort(-scores, kind="stable")
     last = int(np.searchsorted(np.cumsum(areas[order]), area * (1 - 1e-9)))
     return float(scores[order[min(last, len(order) - 1)]])
+
+
+def find_excess(missed: np.ndarray, leaked: np.ndarray) -> float:
+    """The logarithm of how many times too large masks are, going by words that contradict them.
+
+    missed, leaked: how deep clicks lie outside masks, and negatives inside, in radii of the object, at least one of
+    each. A person marks the worst that they see of both: where leaks are deeper than what is missed, there is too much.
+
+    >>> round(find_excess(np.array([0.1]), np.array([0.5])), 2), find_excess(np.array([0.2, 0.4]), np.array([0.4, 0.2]))
+    (0.22, 0.0)
+    """
+    small, large = (np.log(np.minimum(depths, MOST_DEPTH) + LEAST_DEPTH).mean() for depths in (missed, leaked))
+    return float(DEEPER * (large - small))
 
 
 def limit_growth(

@@ -23,7 +23,6 @@ from fewpoint.superpixels.diffusion import DiffusionSettings, Flow, RegionLinks,
 from fewpoint.superpixels.regions import (
     frame_of_region,
     labelled_regions,
-    measure_depth,
     outlined_regions,
     paint_frames,
     region_areas,
@@ -196,16 +195,16 @@ def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarr
     negative = np.union1d(np.setdiff1d(negative, inside), _most_wrong(outside, scores, near.areas))
     if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
         return np.zeros(len(scores))
-    known = None if task.previous is None else task.previous.points
-    shift = _shift_by_words(task, scores, near, (positive, negative), known)
+    shift = _shift_by_words(task, scores, near, (positive, negative), _find_contradiction(task, scores, near))
     scores = scores - shift
     return find_change(near.traits, scores, positive, negative, near.radius_of(scores)) - shift
 
 
 def level_of_words(task: Task, means: np.ndarray, near: Surroundings) -> float:
     """By how much the logits of (total,) mean probabilities from before any word are too high, going by words since."""
-    known = None if task.previous is None else task.previous.started
-    return _shift_by_words(task, _logits(means), near, _marked_regions(task.points, near), known)
+    scores, started = _logits(means), None if task.previous is None else task.previous.started
+    contradiction = None if started is None else Contradiction.of(task.points, started, _paint(scores >= 0, near))
+    return _shift_by_words(task, scores, near, _marked_regions(task.points, near), contradiction)
 
 
 def _marked_regions(points: PointSet, near: Surroundings) -> tuple[np.ndarray, np.ndarray]:
@@ -214,37 +213,75 @@ def _marked_regions(points: PointSet, near: Surroundings) -> tuple[np.ndarray, n
 
 
 def _shift_by_words(
-    task: Task, scores: np.ndarray, near: Surroundings, marked: tuple[np.ndarray, np.ndarray], known: PointSet | None
+    task: Task,
+    scores: np.ndarray,
+    near: Surroundings,
+    marked: tuple[np.ndarray, np.ndarray],
+    contradiction: "Contradiction | None",
 ) -> float:
-    """By how much all scores are too high.
+    """By how much all scores are too high. marked: regions on the object, and beside it.
 
-    marked: regions on the object, and beside it. known: points that the networks had learnt; how deep the others lie on
-    the wrong side says how large the object is, if some were missed and others leaked.
+    contradiction: of masks by words; None if they are not known.
     """
     doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
     covered = near.areas[scores >= 0].sum()
-    if doubt and covered and known is not None:
-        missed, leaked = _depths_of_words(task.points, known, scores, near)
-        if len(missed) and len(leaked):
-            return level_of_area(scores, near.areas, covered * math.exp(-find_excess(missed, leaked)))
+    if doubt and covered and contradiction is not None and contradiction.of_both_kinds:
+        radius = near.radius_of(scores)
+        excess = find_excess(contradiction.missed / radius, contradiction.leaked / radius)
+        return level_of_area(scores, near.areas, covered * math.exp(-excess))
     before = _regions_learnt_first(task, near)
     missed, leaked = before[scores[before] < 0], before[scores[before] > 0]
     positive, negative = np.setdiff1d(marked[0], missed), np.setdiff1d(marked[1], leaked)
     return find_shift(scores[positive], scores[negative], doubt)
 
 
-def _depths_of_words(
-    points: PointSet, known: PointSet, scores: np.ndarray, near: Surroundings
-) -> tuple[np.ndarray, np.ndarray]:
-    """How deep clicks lie outside what is marked, and negatives inside, in radii of the object; without those known."""
-    radius, marked = near.radius_of(scores), scores >= 0
+@dataclass(frozen=True, eq=False)
+class Contradiction:
+    """How deep clicks that are new lie outside masks, and new negatives inside, in pixels; 0 on the right side."""
 
-    def measure(rows: np.ndarray, before: np.ndarray, right: np.ndarray) -> np.ndarray:
-        places = set(map(tuple, rows.tolist())) - set(map(tuple, before.tolist()))
-        return np.array([measure_depth(near.superpixels, right, place) / radius for place in places])
+    missed: np.ndarray
+    leaked: np.ndarray
 
-    missed = measure(points.coordinates, known.coordinates, marked)
-    return missed, measure(points.negatives, known.negatives, ~marked)
+    @property
+    def of_both_kinds(self) -> bool:
+        return len(self.missed) > 0 and len(self.leaked) > 0
+
+    @classmethod
+    def of(cls, points: PointSet, known: PointSet, show: Callable[[int], np.ndarray]) -> "Contradiction":
+        """known: points that are not new. show: the (H, W) bool mask of a frame."""
+        old = {tuple(place) for rows in (known.coordinates, known.negatives) for place in rows.tolist()}
+        clicks, negatives = (
+            [place for place in map(tuple, rows.tolist()) if place not in old]
+            for rows in (points.coordinates, points.negatives)
+        )
+        missed = [_measure_depth(show(frame), y, x) for frame, y, x in clicks]
+        return cls(np.array(missed), np.array([_measure_depth(~show(frame), y, x) for frame, y, x in negatives]))
+
+
+def _measure_depth(mask: np.ndarray, y: int, x: int) -> float:
+    """Pixels from a place to the nearest that an (H, W) bool mask holds, 0 inside it; infinite if it holds none."""
+    rows, columns = np.nonzero(mask)
+    return math.sqrt(((rows - y) ** 2 + (columns - x) ** 2).min()) if len(rows) else math.inf
+
+
+def _find_contradiction(task: Task, scores: np.ndarray, near: Surroundings) -> Contradiction | None:
+    """Of the masks that a person saw by what they have said since; None if that is not known.
+
+    Of several objects that learnt together, masks are taken to be what the scores mark.
+    """
+    previous = task.previous
+    if previous is None or previous.points is None:
+        return None
+    labels = previous.groups[0].labels
+    show = _paint(scores >= 0, near)
+    if labels is not None and labels.shape == near.superpixels.labels.shape and len(previous.objects) == 1:
+        show = (labels == 1).__getitem__
+    return Contradiction.of(task.points, previous.points, show)
+
+
+def _paint(marked: np.ndarray, near: Surroundings) -> Callable[[int], np.ndarray]:
+    """The (H, W) bool mask of (total,) bool regions on a frame."""
+    return lambda frame: marked[near.superpixels.global_labels(frame)]
 
 
 def _regions_learnt_first(task: Task, near: Surroundings) -> np.ndarray:

@@ -1,6 +1,5 @@
 """What is measured on each superpixel; every result is in the order of the global region index."""
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -90,16 +89,6 @@ def regions_at_negatives(superpixels: SuperpixelMap, points: PointSet) -> np.nda
     """int64 global indices, each once, of the regions under negatives that hold no point: there, the point wins."""
     clicked = regions_at_points(superpixels, points)
     return np.setdiff1d(_regions_at(superpixels, points.negatives), clicked)
-
-
-def measure_depth(superpixels: SuperpixelMap, marked: np.ndarray, place: tuple[int, int, int]) -> float:
-    """Pixels from a frame, y and x to the nearest of the (total,) bool marked regions on that frame; 0 inside one.
-
-    Infinite if none is there.
-    """
-    frame, y, x = place
-    rows, columns = np.nonzero(marked[superpixels.global_labels(frame)])
-    return math.sqrt(((rows - y) ** 2 + (columns - x) ** 2).min()) if len(rows) else math.inf
 
 
 def labelled_regions(

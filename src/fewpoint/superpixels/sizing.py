@@ -18,7 +18,8 @@ LARGEST_SHARE = 0.9  # of all that there is: more is no object
 BLUR = (0.25, 0.5, 0.25)  # over neighbouring levels
 LEVEL_DOUBT = 1.5  # how far the level that networks suggest may be off
 MORE_GROWTH = 0.2  # than on other frames, as a logarithm, where a person said nothing
-DEEPER = 0.2  # by how much masks are too large if leaks are deeper than misses by 1, both as logarithms
+DEEPER_LEAKS = 0.2  # by how much masks are too large if leaks are deeper than misses by 1, all as logarithms
+DEEPER_MISSES = 0.12  # the same the other way round: less, since what is missed may be a part that was not known at all
 LEAST_DEPTH = 0.1  # of a miss or leak that counts, in radii of the object
 MOST_DEPTH = 1.0  # what lies further off is something else
 LEAST_MARKED = 0.1  # of what is usual, from which growth counts: a frame with less may come up to that
@@ -95,8 +96,8 @@ def find_excess(missed: np.ndarray, leaked: np.ndarray) -> float:
     >>> round(find_excess(np.array([0.1]), np.array([0.5])), 2), find_excess(np.array([0.2, 0.4]), np.array([0.4, 0.2]))
     (0.22, 0.0)
     """
-    small, large = (np.log(np.minimum(depths, MOST_DEPTH) + LEAST_DEPTH).mean() for depths in (missed, leaked))
-    return float(DEEPER * (large - small))
+    miss, leak = (np.log(np.minimum(depths, MOST_DEPTH) + LEAST_DEPTH).mean() for depths in (missed, leaked))
+    return float((DEEPER_LEAKS if leak > miss else DEEPER_MISSES) * (leak - miss))
 
 
 def limit_growth(

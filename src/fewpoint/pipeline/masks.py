@@ -201,10 +201,13 @@ def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarr
 
 
 def level_of_words(task: Task, means: np.ndarray, near: Surroundings) -> float:
-    """By how much the logits of (total,) mean probabilities from before any word are too high, going by words since."""
-    scores, started = _logits(means), None if task.previous is None else task.previous.started
-    contradiction = None if started is None else Contradiction.of(task.points, started, _paint(scores >= 0, near))
-    return _shift_by_words(task, scores, near, _marked_regions(task.points, near), contradiction)
+    """By how much the logits of (total,) mean probabilities are too high, going by words since the run before."""
+    previous, scores = task.previous, _logits(means)
+    if previous is None or previous.points is None:
+        return 0.0
+    now, then = _marked_regions(task.points, near), _marked_regions(previous.points, near)
+    new = np.setdiff1d(now[0], then[0]), np.setdiff1d(now[1], then[1])
+    return _shift_by_words(task, scores, near, new, _find_contradiction(task, scores, near))
 
 
 def _marked_regions(points: PointSet, near: Surroundings) -> tuple[np.ndarray, np.ndarray]:

@@ -310,7 +310,7 @@ class Rounds:
         """What a member has learnt, joined with what it said before any word; or as it was, if nobody taught it since.
 
         Each refinement learns from what the last one said. What was said at first keeps a share in all of them, so that
-        no error grows from one to the next; all words since say at which level.
+        no error grows from one to the next; words say at which level.
         """
         before, first = self._said[member.number], recall_first(previous, self._said, member.number)
         share = self.task.plan.refine.first
@@ -318,7 +318,7 @@ class Rounds:
         for each, own, values, start in zip(learnt, self.objects, before, first, strict=True):
             first_now = start - level_by_words(own, start)
             taught = (1 - share) * torch.from_numpy(each.logits).to(start) + share * first_now
-            joined.append(replace(each, logits=_halve(taught if own.taught else values), first=_halve(start)))
+            joined.append(replace(each, logits=_halve(taught if own.taught else values), first=_halve(first_now)))
         return tuple(joined)
 
     def _fit_frames(self, logits: Tensor, targets: Targets, samples: SampleSet) -> Tensor:
@@ -387,7 +387,7 @@ def aim_at(inputs: ObjectInputs, probabilities: Tensor, clues: Clues, from_point
 
 
 def level_by_words(inputs: ObjectInputs, first: Tensor) -> float:
-    """By how much (T, h, w) logits from before any word are too high, going by the words since."""
+    """By how much (T, h, w) logits of what was said at first are too high, going by words since the run before."""
     if inputs.smoother is None:
         return 0.0
     near = inputs.smoother.surroundings

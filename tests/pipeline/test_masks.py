@@ -413,55 +413,49 @@ def test_a_click_that_networks_learnt_and_still_contradict_says_nothing_of_the_w
     assert sizes[0] <= sizes[1] < sizes[2]
 
 
+def make_labels() -> np.ndarray:
+    """The disc that the slope marks, as masks of a run before."""
+    return (np.asarray(make_slope().values) >= 0.5).astype(np.uint8)
+
+
+def say_since(clicks: list[tuple[int, int, int]], negatives: list[tuple[int, int, int]], doubt: float = 1.0) -> Task:
+    """A refinement of a run that knew the click in the middle only."""
+    points = PointSet.from_rows([(0, *MIDDLE), *clicks], negatives=negatives)
+    return replace(refined_from(make_slope_task(), make_labels()), points=points, bound=AreaBound(0.5, doubt=doubt))
+
+
+MISSED, LEAKED = (1, 15, 25), (1, 15, 20)
+
+
 def test_words_that_scores_contradict_say_how_far_all_of_them_are_off():
     near = Surroundings(make_slope_task().sequence, make_blocks(), DiffusionSettings())
     means = region_means(make_blocks(), make_slope().values)
-    middle, missed, leaked = (0, *MIDDLE), (1, 15, 25), (1, 15, 20)
 
-    def find(task: Task, doubt: float = 1.0) -> float:
-        return level_of_words(replace(task, bound=AreaBound(0.5, doubt=doubt)), means, near)
+    def find(task: Task) -> float:
+        return level_of_words(task, means, near, Cut())
 
-    plain, less, more = (
-        make_slope_task(points)
-        for points in (
-            PointSet.from_rows([middle]),
-            PointSet.from_rows([middle], negatives=[leaked]),
-            PointSet.from_rows([middle, missed]),
-        )
-    )
+    plain, less, more = say_since([], []), say_since([], [LEAKED]), say_since([MISSED], [])
     assert find(plain) == 0 and find(more) < 0 < find(less)
-    assert find(more, doubt=0.0) == find(less, doubt=0.0) == 0
-    assert 0 < find(less, doubt=0.5) < find(less)
+    assert find(say_since([], [LEAKED], doubt=0.0)) == find(say_since([MISSED], [], doubt=0.0)) == 0
+    assert 0 < find(say_since([], [LEAKED], doubt=0.5)) < find(less)
     assert find(replace(less, words=(("", Words.of({2: draw(9, 9, 22, 22)})),))) == 0
-    told = refined_from(more, started=more.points)
-    assert find(told) == 0
-    assert find(replace(told, points=replace(more.points, negatives=np.array([leaked])))) == pytest.approx(find(less))
+    learnt = replace(more, previous=replace(more.previous, points=more.points))
+    assert find(learnt) == 0
+    next_word = replace(learnt, points=replace(more.points, negatives=np.array([LEAKED])))
+    assert find(next_word) == pytest.approx(find(less))
+    assert find(replace(more, previous=replace(more.previous, points=None))) == 0
 
 
 def test_words_on_both_sides_say_by_their_depth_how_large_the_object_is():
-    """The disc of the scores has a radius of 8: places at 10 and 5 lie 2 pixels outside of it and 3 inside."""
-    start = make_slope_task()
+    """The disc has a radius of 8: places 10 and 2 from its middle lie 2 pixels outside of it and 6 inside."""
 
-    def find(missed: float, leaked: float, doubt: float = 1.0) -> float:
-        clicks = [(0, *MIDDLE), (1, MIDDLE[0], MIDDLE[1] + round(missed))]
-        points = PointSet.from_rows(clicks, negatives=[(2, MIDDLE[0], MIDDLE[1] + round(leaked))])
-        return int(cut(replace(refined_from(start), points=points, bound=AreaBound(0.5, doubt=doubt)))[0].sum())
+    def size(missed: int, leaked: int, doubt: float = 1.0) -> int:
+        row, column = MIDDLE
+        return int(cut(say_since([(1, row, column + missed)], [(2, row, column + leaked)], doubt))[0].sum())
 
-    size = int(cut(start)[0].sum())
-    assert find(missed=10, leaked=2) < size < find(missed=14, leaked=7)
-    assert find(missed=10, leaked=2, doubt=0.0) == pytest.approx(size, rel=0.1)
-
-
-def test_only_words_that_networks_have_not_learnt_say_how_large_the_object_is():
-    """One deep leak and a shallow miss make masks smaller; once both are known, only what is said next counts."""
-    points = PointSet.from_rows([(0, *MIDDLE), (1, 15, 25)], negatives=[(2, 15, 17)])
-    new = replace(refined_from(make_slope_task()), points=points, bound=AreaBound(0.5, doubt=1.0))
-    known = replace(refined_from(make_slope_task(points)), bound=AreaBound(0.5, doubt=1.0))
-    near = Surroundings(new.sequence, make_blocks(), DiffusionSettings())
-    means = region_means(make_blocks(), make_slope().values)
-    first = replace(new, previous=replace(new.previous, started=make_slope_task().points))
-    assert level_of_words(first, means, near) > 0
-    assert cut(new)[0].sum() < cut(known)[0].sum()
+    usual = int(cut(make_slope_task())[0].sum())
+    assert size(missed=10, leaked=2) < usual < size(missed=13, leaked=7)
+    assert size(missed=10, leaked=2, doubt=0.0) == pytest.approx(usual, rel=0.1)
 
 
 def test_one_click_does_not_mark_all_of_a_frame_that_networks_are_unsure_of():

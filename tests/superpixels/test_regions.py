@@ -8,7 +8,6 @@ from fewpoint.errors import InputError
 from fewpoint.superpixels.regions import (
     frame_of_region,
     labelled_regions,
-    measure_depth,
     outlined_regions,
     paint_regions,
     region_areas,
@@ -116,16 +115,3 @@ def test_outlines_count_more_than_points_and_points_elsewhere_as_before():
     assert [each.tolist() for each in labelled_regions(STRIP, points, carried)] == [[0, 3, 4, 7], [1, 6]]
     words = Words.of({1: outline(0, 0, 0, 1, 0)})
     assert [each.tolist() for each in labelled_regions(STRIP, points, carried, words)] == [[0, 3, 6], [1, 4, 5, 7]]
-
-
-def test_depths_are_those_of_a_distance_transform(superpixels, rng):
-    from scipy.ndimage import distance_transform_edt
-
-    marked = rng.random(superpixels.total) < 0.3
-    marked[-1] = False  # the last frame is a single region
-    painted = paint_regions(superpixels, marked)
-    for frame in range(2):
-        depths = distance_transform_edt(~painted[frame])
-        measured = [[measure_depth(superpixels, marked, (frame, y, x)) for x in range(11)] for y in range(7)]
-        np.testing.assert_allclose(measured, depths)
-    assert measure_depth(superpixels, marked, (2, 3, 3)) == np.inf

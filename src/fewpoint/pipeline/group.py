@@ -28,6 +28,7 @@ from fewpoint.learning.targets import Clues
 from fewpoint.pipeline import stages
 from fewpoint.pipeline.artefacts import keep, keep_superpixels
 from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
+from fewpoint.pipeline.contradiction import find_contradiction
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.masks import Tasks, Touched, build_smoothers, choose_labels, keep_untouched
@@ -326,9 +327,17 @@ def _cuts_of(inputs: dict[str, ObjectInputs]) -> tuple[Cut | None, ...]:
     """How masks are cut: found out in a first run.
 
     Networks that are refined have learnt how large the object is, and those that are kept know it no better than then.
+    What words said is kept, for those of the next run to stand against.
     """
     previous = next(iter(inputs.values())).task.previous
     if previous is None:
         return (None,) * len(inputs)
     before = previous.groups[0].cuts or (Cut(),) * len(inputs)
-    return tuple(Cut() if own.taught else cut for own, cut in zip(inputs.values(), before, strict=True))
+    return tuple(
+        _cut_refined(own.task, cut) if own.taught else cut for own, cut in zip(inputs.values(), before, strict=True)
+    )
+
+
+def _cut_refined(task: Task, before: Cut) -> Cut:
+    said = find_contradiction(task, before)
+    return Cut(missed=said.missed, leaked=said.leaked)

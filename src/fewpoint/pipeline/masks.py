@@ -15,6 +15,7 @@ from fewpoint.core import NOTHING_SAID, ImageSequence, PointSet, ProbabilityMaps
 from fewpoint.core.labels import share_pixels
 from fewpoint.core.paging import gather_frames, make_frames, walk
 from fewpoint.pipeline.cleaning import clean_labels, drop_untied
+from fewpoint.pipeline.contradiction import find_contradiction
 from fewpoint.pipeline.cutting import Awaited, Evidence, SettledObject, claim_frame, cut_labels, fix_regions
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
@@ -29,7 +30,7 @@ from fewpoint.superpixels.regions import (
     regions_at_negatives,
     regions_at_points,
 )
-from fewpoint.superpixels.sizing import find_excess, find_level, level_of_area, limit_growth, shift_to_factor
+from fewpoint.superpixels.sizing import find_level, level_of_area, limit_growth, shift_to_factor
 from fewpoint.tracking.paths import track
 from fewpoint.witness.heard import Heard
 
@@ -181,33 +182,35 @@ def settle(task: Task, means: np.ndarray, smoother: Smoother, cut: Cut | None = 
     unheard = _logits(means) - cut.level
     scores = unheard - _levels_of_outlines(unheard, words, near, task.settled_bound.doubt)[near.frames]
     if cut.corrected:
-        scores += _heed_places(task, scores, near)
+        scores += _heed_places(task, scores, near, cut)
     scores = limit_growth(unheard, scores, near.areas, near.frames, _frames_told_larger(task, unheard, near))
     scores = _logits(smoother.even_out_last(expit(scores)))
     return Settled(scores + _heed_sizes(scores, words, near), cut)
 
 
-def _heed_places(task: Task, scores: np.ndarray, near: Surroundings) -> np.ndarray:
-    """(total,) change of the scores by clicks and outlined frames that they contradict."""
+def _heed_places(task: Task, scores: np.ndarray, near: Surroundings, cut: Cut) -> np.ndarray:
+    """(total,) change of the scores by clicks and outlined frames that they contradict. cut: of the run before."""
     positive, negative = _marked_regions(task.points, near)
     inside, outside = outlined_regions(near.superpixels, task.own_words)
     positive = np.union1d(np.setdiff1d(positive, outside), _most_wrong(inside, -scores, near.areas))
     negative = np.union1d(np.setdiff1d(negative, inside), _most_wrong(outside, scores, near.areas))
     if (scores[positive] >= 0).all() and (scores[negative] <= 0).all():
         return np.zeros(len(scores))
-    shift = _shift_by_words(task, scores, near, (positive, negative), _find_contradiction(task, scores, near))
+    shift = _shift_by_words(task, scores, near, (positive, negative), cut)
     scores = scores - shift
     return find_change(near.traits, scores, positive, negative, near.radius_of(scores)) - shift
 
 
-def level_of_words(task: Task, means: np.ndarray, near: Surroundings) -> float:
-    """By how much the logits of (total,) mean probabilities are too high, going by words since the run before."""
-    previous, scores = task.previous, _logits(means)
-    if previous is None or previous.points is None:
+def level_of_words(task: Task, means: np.ndarray, near: Surroundings, cut: Cut) -> float:
+    """By how much the logits of (total,) mean probabilities are too high, going by words since the run before.
+
+    cut: of that run.
+    """
+    if task.previous is None or task.previous.points is None:
         return 0.0
-    now, then = _marked_regions(task.points, near), _marked_regions(previous.points, near)
+    now, then = _marked_regions(task.points, near), _marked_regions(task.previous.points, near)
     new = np.setdiff1d(now[0], then[0]), np.setdiff1d(now[1], then[1])
-    return _shift_by_words(task, scores, near, new, _find_contradiction(task, scores, near))
+    return _shift_by_words(task, _logits(means), near, new, cut)
 
 
 def _marked_regions(points: PointSet, near: Surroundings) -> tuple[np.ndarray, np.ndarray]:
@@ -216,75 +219,19 @@ def _marked_regions(points: PointSet, near: Surroundings) -> tuple[np.ndarray, n
 
 
 def _shift_by_words(
-    task: Task,
-    scores: np.ndarray,
-    near: Surroundings,
-    marked: tuple[np.ndarray, np.ndarray],
-    contradiction: "Contradiction | None",
+    task: Task, scores: np.ndarray, near: Surroundings, marked: tuple[np.ndarray, np.ndarray], cut: Cut
 ) -> float:
-    """By how much all scores are too high. marked: regions on the object, and beside it.
-
-    contradiction: of masks by words; None if they are not known.
-    """
+    """By how much all scores are too high. marked: regions on the object, and beside it. cut: of the run before."""
     doubt = 0.0 if task.own_words.outlined else task.settled_bound.doubt  # outlines have said how large it is
-    covered = near.areas[scores >= 0].sum()
-    if doubt and covered and contradiction is not None and contradiction.of_both_kinds:
-        radius = near.radius_of(scores)
-        excess = find_excess(contradiction.missed / radius, contradiction.leaked / radius)
+    if not doubt:
+        return 0.0
+    covered, excess = near.areas[scores >= 0].sum(), find_contradiction(task, cut).excess
+    if covered and excess is not None:
         return level_of_area(scores, near.areas, covered * math.exp(-excess))
     before = _regions_learnt_first(task, near)
     missed, leaked = before[scores[before] < 0], before[scores[before] > 0]
     positive, negative = np.setdiff1d(marked[0], missed), np.setdiff1d(marked[1], leaked)
     return find_shift(scores[positive], scores[negative], doubt)
-
-
-@dataclass(frozen=True, eq=False)
-class Contradiction:
-    """How deep clicks that are new lie outside masks, and new negatives inside, in pixels; 0 on the right side."""
-
-    missed: np.ndarray
-    leaked: np.ndarray
-
-    @property
-    def of_both_kinds(self) -> bool:
-        return len(self.missed) > 0 and len(self.leaked) > 0
-
-    @classmethod
-    def of(cls, points: PointSet, known: PointSet, show: Callable[[int], np.ndarray]) -> "Contradiction":
-        """known: points that are not new. show: the (H, W) bool mask of a frame."""
-        old = {tuple(place) for rows in (known.coordinates, known.negatives) for place in rows.tolist()}
-        clicks, negatives = (
-            [place for place in map(tuple, rows.tolist()) if place not in old]
-            for rows in (points.coordinates, points.negatives)
-        )
-        missed = [_measure_depth(show(frame), y, x) for frame, y, x in clicks]
-        return cls(np.array(missed), np.array([_measure_depth(~show(frame), y, x) for frame, y, x in negatives]))
-
-
-def _measure_depth(mask: np.ndarray, y: int, x: int) -> float:
-    """Pixels from a place to the nearest that an (H, W) bool mask holds, 0 inside it; infinite if it holds none."""
-    rows, columns = np.nonzero(mask)
-    return math.sqrt(((rows - y) ** 2 + (columns - x) ** 2).min()) if len(rows) else math.inf
-
-
-def _find_contradiction(task: Task, scores: np.ndarray, near: Surroundings) -> Contradiction | None:
-    """Of the masks that a person saw by what they have said since; None if that is not known.
-
-    Of several objects that learnt together, masks are taken to be what the scores mark.
-    """
-    previous = task.previous
-    if previous is None or previous.points is None:
-        return None
-    labels = previous.groups[0].labels
-    show = _paint(scores >= 0, near)
-    if labels is not None and labels.shape == near.superpixels.labels.shape and len(previous.objects) == 1:
-        show = (labels == 1).__getitem__
-    return Contradiction.of(task.points, previous.points, show)
-
-
-def _paint(marked: np.ndarray, near: Surroundings) -> Callable[[int], np.ndarray]:
-    """The (H, W) bool mask of (total,) bool regions on a frame."""
-    return lambda frame: marked[near.superpixels.global_labels(frame)]
 
 
 def _regions_learnt_first(task: Task, near: Surroundings) -> np.ndarray:

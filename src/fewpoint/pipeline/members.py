@@ -314,9 +314,9 @@ class Rounds:
         """
         before, first = self._said[member.number], recall_first(previous, self._said, member.number)
         share = self.task.plan.refine.first
-        joined = []
-        for each, own, values, start in zip(learnt, self.objects, before, first, strict=True):
-            first_now = start - level_by_words(own, start)
+        cuts, joined = previous.cuts or (Cut(),) * len(learnt), []
+        for each, own, values, start, cut in zip(learnt, self.objects, before, first, cuts, strict=True):
+            first_now = start - level_by_words(own, start, cut)
             taught = (1 - share) * torch.from_numpy(each.logits).to(start) + share * first_now
             joined.append(replace(each, logits=_halve(taught if own.taught else values), first=_halve(first_now)))
         return tuple(joined)
@@ -386,13 +386,16 @@ def aim_at(inputs: ObjectInputs, probabilities: Tensor, clues: Clues, from_point
     return make_targets(probabilities, inputs.samples, clues, task.settled_bound, weights)
 
 
-def level_by_words(inputs: ObjectInputs, first: Tensor) -> float:
-    """By how much (T, h, w) logits of what was said at first are too high, going by words since the run before."""
+def level_by_words(inputs: ObjectInputs, first: Tensor, cut: Cut) -> float:
+    """By how much (T, h, w) logits of what was said at first are too high, going by words since the run before.
+
+    cut: of that run.
+    """
     if inputs.smoother is None:
         return 0.0
     near = inputs.smoother.surroundings
     pooled = pool_regions_of(torch.sigmoid(first), inputs.samples).cpu().numpy().astype(np.float64)
-    return level_of_words(inputs.task, pooled[near.find_real(pooled.shape[1])], near)
+    return level_of_words(inputs.task, pooled[near.find_real(pooled.shape[1])], near, cut)
 
 
 def correct_targets(inputs: ObjectInputs, said: Tensor, cut: Cut) -> Targets:

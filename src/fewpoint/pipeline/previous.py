@@ -17,11 +17,14 @@ class Cut:
     """How the masks of an object were cut from scores, see masks.settle.
 
     level: what was taken off the scores for its size. corrected: whether words that the networks contradicted changed
-    the scores of what is like the places marked.
+    the scores of what is like the places marked. missed, leaked: how deep the latest clicks lay outside of masks, and
+    the latest negatives inside, see contradiction.Contradiction.
     """
 
     level: float = 0.0
     corrected: bool = True
+    missed: float | None = None
+    leaked: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

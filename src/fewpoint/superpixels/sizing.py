@@ -87,17 +87,22 @@ def level_of_area(scores: np.ndarray, areas: np.ndarray, area: float) -> float:
     return float(scores[order[min(last, len(order) - 1)]])
 
 
-def find_excess(missed: np.ndarray, leaked: np.ndarray) -> float:
+def sum_up_depths(depths: np.ndarray) -> float:
+    """The mean logarithm of how deep words lie on the wrong side of masks, in radii of the object."""
+    return float(np.log(np.minimum(depths, MOST_DEPTH) + LEAST_DEPTH).mean())
+
+
+def find_excess(missed: float, leaked: float) -> float:
     """The logarithm of how many times too large masks are, going by words that contradict them.
 
-    missed, leaked: how deep clicks lie outside masks, and negatives inside, in radii of the object, at least one of
-    each. A person marks the worst that they see of both: where leaks are deeper than what is missed, there is too much.
+    missed, leaked: depths of clicks outside of masks, and of negatives inside, see sum_up_depths. A person marks the
+    worst that they see of both: where leaks are deeper than what is missed, there is too much.
 
-    >>> round(find_excess(np.array([0.1]), np.array([0.5])), 2), find_excess(np.array([0.2, 0.4]), np.array([0.4, 0.2]))
-    (0.22, 0.0)
+    >>> shallow, deep = sum_up_depths(np.array([0.1])), sum_up_depths(np.array([0.5]))
+    >>> [round(find_excess(*depths), 2) for depths in ((shallow, deep), (deep, shallow), (deep, deep))]
+    [0.22, -0.13, 0.0]
     """
-    miss, leak = (np.log(np.minimum(depths, MOST_DEPTH) + LEAST_DEPTH).mean() for depths in (missed, leaked))
-    return float((DEEPER_LEAKS if leak > miss else DEEPER_MISSES) * (leak - miss))
+    return (DEEPER_LEAKS if leaked > missed else DEEPER_MISSES) * (leaked - missed)
 
 
 def limit_growth(

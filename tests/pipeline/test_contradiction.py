@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import distance_transform_edt
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet
+from fewpoint.pipeline import contradiction
 from fewpoint.pipeline.contradiction import Contradiction, find_contradiction
 from fewpoint.pipeline.model import GroupModel, Model
 from fewpoint.pipeline.previous import Cut, PreviousGroup, PreviousRun
@@ -55,6 +56,15 @@ def test_depths_are_those_of_a_distance_transform_that_ends_with_the_frame(place
 
 def test_a_click_on_a_frame_without_a_mask_is_as_deep_as_the_frame_allows():
     assert find_contradiction(make_task([(3, 4, 12)], []), Cut()).missed == pytest.approx(depth_of(5))
+
+
+def test_of_very_many_words_some_are_measured(monkeypatch):
+    measured = []
+    monkeypatch.setattr(contradiction, "_measure_depth", lambda region, place: measured.append(place) or 1.0)
+    clicks = [(frame, y, 17) for frame in range(N_FRAMES) for y in range(SIDE)]
+    find_contradiction(make_task(clicks, [(2, 10, 10)]), Cut())
+    assert len(measured) <= contradiction.MOST_WORDS + 1
+    assert {frame for frame, _, _ in measured} == set(range(N_FRAMES))
 
 
 def test_words_of_one_kind_say_nothing_of_the_size_by_their_depth():

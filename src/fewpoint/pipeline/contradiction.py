@@ -13,6 +13,7 @@ from fewpoint.superpixels.sizing import find_excess, sum_up_depths
 
 Place = tuple[int, int, int]  # frame, y and x
 SMALLEST_RADIUS = 2.0  # of an object, in pixels
+MOST_WORDS = 30  # of a kind that are measured: of more, every second, third and so on
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,11 @@ def _find_new(task: Task) -> tuple[list[Place], list[Place]] | None:
         [place for place in _as_places(rows) if place not in old]
         for rows in (task.points.coordinates, task.points.negatives)
     )
-    return clicks, negatives
+    return clicks[:: _stride(clicks)], negatives[:: _stride(negatives)]
+
+
+def _stride(places: list[Place]) -> int:
+    return max(1, math.ceil(len(places) / MOST_WORDS))
 
 
 def _recall_masks(task: Task) -> np.ndarray | None:

@@ -27,7 +27,7 @@ def list_files() -> set[str]:
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory) -> set[str]:
-    """The names in a source distribution; nothing is written into the repository on the way."""
+    """The names in a source distribution; nothing of it is left in the repository."""
     folder = tmp_path_factory.mktemp("sdist")
     build = ["egg_info", "--egg-base", str(folder), "sdist", "--formats=gztar", "--dist-dir", str(folder)]
     command = [sys.executable, "-c", "from setuptools import setup; setup()", "--quiet", *build]

@@ -1,12 +1,11 @@
 """How deep words lie on the wrong side of the masks that a person saw when they said them; free of torch."""
 
 import math
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from fewpoint.core import PointSet
 from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.superpixels.sizing import find_excess, sum_up_depths
@@ -64,7 +63,8 @@ def _find_new(task: Task) -> tuple[list[Place], list[Place]] | None:
     """Clicks and negatives since the run before; None if it is not known what that was told."""
     if task.previous is None or task.previous.points is None:
         return None
-    old = set(_places_of(task.previous.points))
+    known = task.previous.points
+    old = {*_as_places(known.coordinates), *_as_places(known.negatives)}
     clicks, negatives = (
         [place for place in _as_places(rows) if place not in old]
         for rows in (task.points.coordinates, task.points.negatives)
@@ -79,15 +79,15 @@ def _stride(places: list[Place]) -> int:
 def _recall_masks(task: Task) -> np.ndarray | None:
     """(T, H, W) bool masks of the object in the run before; None if they are not known.
 
-    Several objects may have learnt together: this one is the one that its own earlier clicks lie on.
+    Several objects may have learnt together: this one is the one that most of its own earlier clicks lie on.
     """
     previous = task.previous
     labels = None if previous is None else previous.groups[0].labels
     if previous is None or previous.points is None or labels is None or labels.shape != task.sequence.shape[:3]:
         return None
     own = set(_as_places(task.points.coordinates)) & set(_as_places(previous.points.coordinates))
-    number = max((int(labels[place]) for place in own), default=0)
-    return labels == number if number else None
+    numbers = Counter(int(labels[place]) for place in own if labels[place])
+    return labels == numbers.most_common(1)[0][0] if numbers else None
 
 
 def _measure_depth(region: np.ndarray, place: Place) -> float:
@@ -96,10 +96,6 @@ def _measure_depth(region: np.ndarray, place: Place) -> float:
     rows, columns = np.nonzero(~region)
     border = min(y, x, region.shape[0] - 1 - y, region.shape[1] - 1 - x) + 1.0
     return min(border, math.sqrt(((rows - y) ** 2 + (columns - x) ** 2).min())) if len(rows) else border
-
-
-def _places_of(points: PointSet) -> Iterable[Place]:
-    return (*_as_places(points.coordinates), *_as_places(points.negatives))
 
 
 def _as_places(rows: np.ndarray) -> list[Place]:

@@ -123,8 +123,9 @@ class Focus:
         points, previous = self.narrow_points(task.points), task.previous
         if previous is not None:
             told = {name: getattr(previous, name) for name in ("points", "started")}
-            inside = {name: self.narrow_points(points) for name, points in told.items() if points is not None}
-            previous = replace(previous, **inside)
+            previous = replace(
+                previous, **{name: self.narrow_points(own) for name, own in told.items() if own is not None}
+            )
         inside = replace(task, sequence=sequence, points=points, words=words, previous=previous)
         return replace(inside, outputs=Outputs(formats=()))
 

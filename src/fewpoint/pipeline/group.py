@@ -339,5 +339,6 @@ def _cuts_of(inputs: dict[str, ObjectInputs]) -> tuple[Cut | None, ...]:
 
 
 def _cut_refined(task: Task, before: Cut) -> Cut:
+    """How masks of refined networks are cut: as they are. before: of the run that they refine."""
     said = find_contradiction(task, before)
     return Cut(missed=said.missed, leaked=said.leaked)

@@ -1,4 +1,4 @@
-"""What holds for all tests: one thread a process, which of them are slow, and which may not be skipped in CI.
+"""What holds for all tests: one thread a process, which of them are short, and which may not be skipped in CI.
 
 Networks this small gain nothing from a second thread, and threads that wait for each other on a busy machine make
 them many times slower.
@@ -12,57 +12,73 @@ from pathlib import Path
 
 import pytest
 
+from nightly import read_record
+
 HERE = Path(__file__).parent
 
-# Folders and modules that train networks, start processes or draw reports; all others take less than a minute together.
-SLOW = (
-    "api",
-    "methods",
-    "batch",
-    "bench",
-    "cli",
-    "contracts",
-    "end_to_end",
-    "engines",
+# Folders and modules that `make nightly` alone runs, as it does single tests that are marked; all else is short.
+NIGHTLY = (
+    "batch/test_cluster.py",
+    "bench/test_callouts.py",
+    "bench/test_health_ranking.py",
+    "bench/test_survey.py",
+    "cli/test_pacs.py",
+    "cli/test_users.py",
+    "contracts/test_witness_doors.py",
+    "end_to_end/test_real.py",
+    "engines/test_cluster.py",
     "faults",
-    "golden",
     "integrations",
-    "napari",
-    "pipeline",
-    "runs",
-    "web",
+    "io/pacs",
     "io/test_fuzz.py",
-    "learning/test_adam.py",
-    "learning/test_phases.py",
-    "report/test_figures.py",
-    "report/test_html.py",
+    "io/test_seg_readers.py",
+    "models/fused",
+    "napari",
+    "pipeline/test_pace.py",
+    "pipeline/test_preloading.py",
+    "pipeline/test_witnessing.py",
     "test_ci.py",
+    "test_distribution.py",
     "test_how_to.py",
+    "test_licences.py",
     "test_notebook.py",
     "test_site.py",
-    "test_types.py",
+    "web/browser/test_history.py",
+    "web/browser/test_live.py",
+    "web/browser/test_objects.py",
+    "web/browser/test_orientation.py",
+    "web/browser/test_pacs.py",
+    "web/browser/test_page.py",
+    "web/browser/test_scrubbing.py",
+    "web/browser/test_telling.py",
+    "web/browser/test_tools.py",
+    "web/browser/test_types.py",
+    "web/browser/test_worklist.py",
+    "web/remote/test_real_client.py",
+    "web/test_audit.py",
+    "web/test_client.py",
+    "web/test_keys.py",
+    "web/test_pacs.py",
+    "web/test_schema.py",
+    "web/test_users.py",
+    "witness",
 )
-# Those of them that take longest, the longest first; what is begun last should be short, or one process works alone.
+SHORT = "not nightly"  # what `pytest` runs unless it is told otherwise; -m "" runs everything
+# Those that take longest, the longest first; what is begun last should be short, or one process works alone.
 LONGEST = (
-    "bench/test_run.py",
-    "runs/test_refine_objects.py",
-    "cli/test_batch.py",
-    "bench/test_effort.py",
-    "cli/test_commands.py",
+    "web/browser/test_story.py",
     "test_types.py",
-    "batch/test_cluster.py",
-    "runs/test_refine.py",
-    "end_to_end",
-    "golden",
-    "test_how_to.py",
-    "pipeline",
+    "runs/test_resume.py",
+    "web/browser",
+    "bench",
     "cli",
     "batch",
-    "bench",
     "runs",
+    "web",
+    "pipeline",
 )
 # Skipped unnoticed, these would leave the page, the plugin for napari and the types unchecked.
-NEVER_SKIPPED_IN_CI = ("web/browser", "napari/test_board.py", "napari/test_widget.py", "test_types.py")
+NEVER_SKIPPED_IN_CI = ("web/browser", "napari/test_board.py", "napari/test_widget.py", "test_types.py", "shadow")
 
 
 def is_among(path: Path, places: tuple[str, ...]) -> bool:
@@ -74,26 +90,32 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.loadscopereorder = False
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if is_among(item.path, SLOW):
-            item.add_marker(pytest.mark.slow)
+        if is_among(item.path, NIGHTLY):
+            item.add_marker(pytest.mark.nightly)
     ranks = {path: rank(path) for path in {item.path for item in items}}
     items.sort(key=lambda item: ranks[item.path])
 
 
 def rank(path: Path) -> int:
-    """When the tests of a file are begun: the longest, others that are slow, those in a browser, and the fast ones."""
-    if not is_among(path, SLOW):
-        return len(LONGEST) + 2
-    if is_among(path, ("web/browser",)):
-        return len(LONGEST) + 1
+    """When the tests of a file are begun: the longest first."""
     return next((number for number, place in enumerate(LONGEST) if is_among(path, (place,))), len(LONGEST))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With -m "not slow" leave slow files alone: importing them takes longer than running the others."""
-    return True if config.option.markexpr == "not slow" and is_among(collection_path, SLOW) else None
+    """Leave nightly files alone in the short suite: it has not installed what they import."""
+    return True if config.option.markexpr == SHORT and is_among(collection_path, NIGHTLY) else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say when everything was last tried."""
+    record = read_record()
+    if config.option.markexpr == SHORT and record:
+        terminalreporter.write_line(
+            "the last nightly: " + ", ".join(f"{key} {value}" for key, value in record[-1].items())
+        )
 
 
 @pytest.fixture

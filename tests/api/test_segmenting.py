@@ -167,6 +167,7 @@ def test_swapped_points_are_warned_of_before_anything_is_learnt():
     assert told[0].warning and told[0].message.startswith("x and y may be swapped")
 
 
+@pytest.mark.nightly
 def test_the_example_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["library.py", str(tmp_path)])
     runpy.run_path(str(ROOT / "docs" / "examples" / "library.py"), run_name="__main__")

@@ -105,6 +105,7 @@ def test_the_same_batch_again_keeps_what_is_finished_and_tries_what_failed(study
     assert {row["state"] for row in study.read_summary().values()} == {"finished"}
 
 
+@pytest.mark.nightly
 def test_changed_points_bounds_and_settings_are_run_again_and_said(study):
     run(study)
     points = study.folder / "p0" / "points.csv"
@@ -126,6 +127,7 @@ def test_changed_points_bounds_and_settings_are_run_again_and_said(study):
     assert run(study)[0].kept == ("case0", "case1", "case2")
 
 
+@pytest.mark.nightly
 def test_a_result_that_was_removed_is_made_again(study):
     run(study)
     (study.out.run("case1") / "masks").rmdir()
@@ -140,6 +142,7 @@ def test_rows_left_out_stand_in_the_summary(study):
     assert "left out" in study.out.index.read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_half_written(study):
     wish(study, "p1", "sleep")
     checked = study.check()
@@ -171,6 +174,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.nightly
 def test_while_it_runs_another_shell_is_told_and_a_second_driver_refused_and_its_death_costs_nothing(study):
     wish(study, "p1", "sleep")
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(study.folder)])
@@ -195,6 +199,7 @@ def test_while_it_runs_another_shell_is_told_and_a_second_driver_refused_and_its
         time.sleep(0.05)
 
 
+@pytest.mark.nightly
 def test_a_result_that_only_another_machine_has_is_a_failure_that_says_so(study, monkeypatch):
     def unseen(*given):
         raise InputError("cannot read manifest.json")
@@ -217,6 +222,7 @@ def test_a_folder_without_a_batch_has_no_status(tmp_path):
         read_status(tmp_path)
 
 
+@pytest.mark.nightly
 def test_worst_health_comes_first(study):
     result, _ = run(study)
     scores = {"case0": 0.9, "case1": 0.2, "case2": 0.5}
@@ -234,6 +240,7 @@ def run_warm(study) -> tuple[BatchResult, list]:
     return run_after_first(study.check(), study.check, study.out.path, LocalEngine(2), told.append), told
 
 
+@pytest.mark.nightly
 def test_the_first_item_that_leaves_networks_goes_ahead_and_the_others_start_from_them(study, monkeypatch):
     monkeypatch.setattr(batch_run, "WORK", pretend.WITHOUT_REPORT)
     (study.folder / "p0" / "points.csv").write_text("frame,y,x\n0,1,1\n", encoding="utf-8")
@@ -253,6 +260,7 @@ def test_the_first_item_that_leaves_networks_goes_ahead_and_the_others_start_fro
     assert set(again.kept) == {"case1", "case2"}
 
 
+@pytest.mark.nightly
 def test_where_no_item_leaves_networks_all_are_run_as_without(study):
     result, told = run_warm(study)
     assert result.failures == () and not any("start from" in text for text in messages(told))

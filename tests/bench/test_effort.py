@@ -116,6 +116,7 @@ def test_what_is_kept_of_each_round(made):
         assert after.suggested not in before.said.frames
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("epochs", [3, 12, 15])
 def test_an_effort_that_was_stopped_goes_on_to_the_same_result(dataset, made, tmp_path, monkeypatch, epochs):
     """In the first run, and in two of the refinements that follow its eleven epochs."""
@@ -138,6 +139,7 @@ def test_an_effort_that_was_stopped_goes_on_to_the_same_result(dataset, made, tm
     assert without_times(read_rounds(order)) == without_times(made)
 
 
+@pytest.mark.nightly
 def test_a_round_that_is_finished_is_not_made_again(dataset, made, tmp_path, tasks, monkeypatch):
     order = give_order(dataset, tmp_path, BOTH)
     write = effort_module.write_json
@@ -163,6 +165,7 @@ def test_nothing_is_left_of_the_runs(dataset, made):
     assert {path.name for path in cell.iterdir()} == {"result.json", "montage.png", "montage-0.png"}
 
 
+@pytest.mark.nightly
 def test_efforts_share_the_run_they_start_with_and_the_words_of_each_reach_it(dataset, tmp_path, tasks, monkeypatch):
     seen = []
     monkeypatch.setattr(effort_module, "turn_dial", lambda look, truth, size: seen.append(look(4.0)) or 4.0)
@@ -194,6 +197,7 @@ def test_without_a_word_masks_stay_as_they_are(dataset, made, tmp_path, tasks, m
     assert rounds[1].seconds is rounds[2].seconds is None
 
 
+@pytest.mark.nightly
 def test_one_who_follows_suggestions_corrects_each_frame_once(dataset, tmp_path):
     order = give_order(dataset, tmp_path, Effort("2dlocs", "clicks+negatives", "suggested", 4))
     run_efforts(order)
@@ -208,6 +212,7 @@ def test_a_frame_that_was_found_right_is_not_suggested_again_to_one_who_follows(
     assert find_corrected([looked], Effort("centre", "clicks", "anywhere", 1)) == set()
 
 
+@pytest.mark.nightly
 def test_an_effort_that_fails_leaves_the_others_alone_and_its_error_is_raised(dataset, tmp_path, monkeypatch):
     order = give_order(dataset, tmp_path, *(Effort("2dlocs", words, rounds=1) for words in ("clicks", "none")))
     monkeypatch.setattr(effort_module, "is_among_worst", fail_once())
@@ -258,6 +263,7 @@ def run(dataset: Dataset, text: str = SUITE, **options) -> BenchResult:
     return run_suite(suite, dataset.folder / "out", lambda standing: None, engine=engine, device="cpu", **options)
 
 
+@pytest.mark.nightly
 def test_a_suite_of_efforts_from_its_file_to_its_tables(dataset):
     some = run(dataset, only=("third",))
     assert [(row.sequence, len(row.rounds)) for row in some.efforts] == [("third", 3), ("third", 3), ("third", 1)]

@@ -47,6 +47,7 @@ def plan(dataset, monkeypatch) -> Plan:
     return Plan(find_sequences(dataset.root), changes=(*CHANGES, *TINY_COMPETITORS))
 
 
+@pytest.mark.nightly
 def test_one_call_makes_everything_and_the_next_runs_nothing(dataset, plan):
     result = make_again(plan, dataset, *TARGETS)
     assert result.failures == ()
@@ -70,6 +71,7 @@ def test_one_call_makes_everything_and_the_next_runs_nothing(dataset, plan):
     assert {path: path.stat().st_mtime_ns for path in (dataset.folder / "out" / "cells").rglob("*")} == before
 
 
+@pytest.mark.nightly
 def test_cells_of_a_suite_are_used_and_its_folder_stays_its_own(dataset, plan, monkeypatch):
     """Only methods without settings here, so that the suite's settings are those of the plan."""
     suite = read_suite(dataset.write_suite(methods=("half-disc", "random-walker")))
@@ -81,6 +83,7 @@ def test_cells_of_a_suite_are_used_and_its_folder_stays_its_own(dataset, plan, m
     assert read_json(dataset.folder / "out" / "suite.json")["suite"] == "small"
 
 
+@pytest.mark.nightly
 def test_a_sequence_that_fails_is_left_out_and_said_so(dataset, plan, monkeypatch):
     dataset.break_frame("ball/first")
     monkeypatch.setattr(Plan, "table_1", lambda self: self._all("half-disc"))
@@ -116,6 +119,7 @@ def test_quick_settings_are_settings():
     assert Plan((), changes=QUICK).changes == QUICK
 
 
+@pytest.mark.nightly
 def test_figures_of_the_priors_show_what_follows_the_selected_epoch(dataset, plan):
     """The window of one epoch is filled in the third of six; the course goes on, and figures show both."""
     plan = replace(plan, changes=(*plan.changes, ("phases.estimation_epochs", 6)))

@@ -115,6 +115,7 @@ def test_the_montage_shows_mask_and_truth(finished):
         assert (montage == colour).all(axis=-1).sum() > 500
 
 
+@pytest.mark.nightly
 def test_finished_cells_are_kept_and_new_ones_added(dataset):
     run(dataset, methods=("all-positive",))
     before = stamp(dataset.folder / "out")
@@ -127,6 +128,7 @@ def test_finished_cells_are_kept_and_new_ones_added(dataset):
     assert {row["method"] for row in read_results(dataset)} == {"all-positive", "half-disc"}
 
 
+@pytest.mark.nightly
 def test_a_broken_sequence_fails_alone_and_is_tried_again(dataset):
     frame = dataset.break_frame("ball/second")
     whole = (dataset.root / "ball/first/input-frames/0002.png").read_bytes()
@@ -148,6 +150,7 @@ def test_a_broken_sequence_fails_alone_and_is_tried_again(dataset):
     assert [row["error"] for row in read_results(dataset)] == [""] * 6
 
 
+@pytest.mark.nightly
 def test_an_error_is_forgotten_once_its_cell_is_finished(dataset):
     suite = read_suite(dataset.write_suite('sequences = ["ball/first"]', methods=("half-disc",)))
     (cell,) = plan_cells(suite, suite.methods)
@@ -160,6 +163,7 @@ def test_an_error_is_forgotten_once_its_cell_is_finished(dataset):
     assert not error.exists()
 
 
+@pytest.mark.nightly
 def test_a_single_sequence_is_read_from_its_files(dataset):
     dataset.save_volume(seed=0)  # the same as ball/first
     assert run(dataset, 'sequences = ["ball/first"]' + EXTRA, suite_methods=("half-disc",)).failures == ()
@@ -175,6 +179,7 @@ def test_a_single_sequence_is_read_from_its_files(dataset):
     ]
 
 
+@pytest.mark.nightly
 def test_false_positives_are_counted_on_frames_without_the_object(dataset):
     for frame in ("0001", "0004"):
         path = dataset.root / "ball/first/ground_truth-frames" / f"{frame}.png"
@@ -188,6 +193,7 @@ def test_false_positives_are_counted_on_frames_without_the_object(dataset):
     assert float(disc["absent_false_positive"]) == pytest.approx(discs[[1, 4]].mean(), rel=1e-12)
 
 
+@pytest.mark.nightly
 def test_each_bound_reaches_the_method(dataset):
     run(dataset, 'bounds = ["eta", "eta-1.8", "box", "none"]\nsequences = ["ball/first"]', suite_methods=("half-disc",))
     truth = make_sequence(0).truth
@@ -200,6 +206,7 @@ def test_each_bound_reaches_the_method(dataset):
     }
 
 
+@pytest.mark.nightly
 def test_each_file_of_points_reaches_the_method(dataset):
     """Discs on two of six frames find less than discs on all of them."""
     run(dataset, 'points = ["2dlocs", "points_every5"]\nsequences = ["ball/first"]', suite_methods=("half-disc",))
@@ -207,6 +214,7 @@ def test_each_file_of_points_reaches_the_method(dataset):
     assert 0 < fifth < 0.5 * every
 
 
+@pytest.mark.nightly
 def test_clicks_in_the_middle_of_the_truth_need_no_file(dataset):
     """Discs round the middle hold less of what is not the object than those round clicks anywhere in it."""
     run(dataset, 'points = ["2dlocs", "centre"]\nsequences = ["ball/first"]', suite_methods=("half-disc",))
@@ -225,6 +233,7 @@ def write_variants(before: str, **variants: OwnSettings) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.nightly
 def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
     text = write_variants('seeds = [0, 1]\nsequences = ["ball/first"]', tiny=TINY)
     assert run(dataset, text, suite_methods=("half-disc", "paper")).failures == ()
@@ -236,6 +245,7 @@ def test_a_trained_method_runs_with_the_settings_of_its_variant(dataset):
     assert 1 <= int(trained[0]["stop_epoch"]) <= 5
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
@@ -270,6 +280,7 @@ def test_epochs_are_scored_as_they_went(dataset, method, settings):
         assert (row["stop_f1"], row["stop_epoch"]) == ("", "")
 
 
+@pytest.mark.nightly
 def test_one_training_gives_the_scores_with_and_without_tracking(dataset):
     whole, without = (override(TINY_PAPER, "tracking.enabled", enabled) for enabled in (True, False))
     text = write_variants('sequences = ["ball/first"]', whole=whole, without=without)
@@ -291,6 +302,7 @@ def test_a_folder_of_something_else_is_refused_untouched(dataset):
     assert [entry.name for entry in out.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.nightly
 def test_a_folder_of_another_suite_is_refused(dataset):
     run(dataset, 'sequences = ["ball/first"]', suite_methods=("all-positive",))
     path = dataset.write_suite()

@@ -59,6 +59,7 @@ class Started:
         self.process.stderr.close()
 
 
+@pytest.mark.nightly
 def test_it_opens_the_input_and_serves_at_loopback(case):
     with Started(case.frames) as server:
         assert server.page.startswith("http://127.0.0.1:") and "?token=" in server.page
@@ -73,6 +74,7 @@ def test_it_opens_the_input_and_serves_at_loopback(case):
     assert (case.folder / "frames.fewpoint").exists()
 
 
+@pytest.mark.nightly
 def test_what_was_clicked_survives_a_kill_of_the_server(case):
     with Started(case.frames) as server:
         opened = server.get("/api/health")["opened"]
@@ -84,6 +86,7 @@ def test_what_was_clicked_survives_a_kill_of_the_server(case):
     assert [(point["frame"], point["y"], point["x"]) for point in points] == [(1, 2, 3)]
 
 
+@pytest.mark.nightly
 def test_another_host_prints_its_token_once_and_asks_for_it(case):
     with Started("--root", case.folder, "--host", "0.0.0.0") as server:
         token = re.search(r"\?token=(\S+)", server.page)[1]

@@ -69,6 +69,7 @@ def test_a_batch_leaves_what_segment_would_and_says_where_to_look(study, call):
         jsonschema.validate(json.loads(call(*command).out), schema)
 
 
+@pytest.mark.nightly
 def test_a_setting_by_its_old_name_is_one_line_and_breaks_no_run(study, call, without_reports):
     study.write("case1,p1/frames,p1/points.csv,0.3")
     outcome = call(*arguments(study, "--set", "refinement.taper=0.5"))
@@ -146,6 +147,7 @@ def test_the_page_lists_every_column_and_only_options_that_there_are(call):
         assert option in known, option
 
 
+@pytest.mark.nightly
 def test_rows_start_from_the_networks_of_the_first_or_of_another_run(study, call, without_reports):
     outcome = call(*arguments(study, "--warm-start", "previous"))
     assert outcome.code == 0, outcome.err

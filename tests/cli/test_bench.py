@@ -18,6 +18,7 @@ def dataset(tmp_path, monkeypatch) -> Dataset:
     return Dataset.make(tmp_path)
 
 
+@pytest.mark.nightly
 def test_it_prints_the_tables_and_where_the_rest_is(dataset, call):
     out = dataset.folder / "out"
     outcome = call("bench", dataset.write_suite(), "--out", out, "--jobs", "2")
@@ -31,11 +32,13 @@ def test_it_prints_the_tables_and_where_the_rest_is(dataset, call):
     assert progress[-1].startswith("[9/9] ") and progress[-1].endswith("(0 running, 0:00 left)")
 
 
+@pytest.mark.nightly
 def test_only_the_methods_asked_for_are_run(dataset, call):
     outcome = call("bench", dataset.write_suite(), "--out", dataset.folder / "out", "--methods", "half-disc")
     assert "| half-disc |" in outcome.out and "all-positive" not in outcome.out
 
 
+@pytest.mark.nightly
 def test_only_the_sequences_asked_for_are_run(dataset, call):
     suite, out = dataset.write_suite(methods=("half-disc",)), dataset.folder / "out"
     assert call("bench", suite, "--out", out, "--only", "ball/first, third").code == 0
@@ -45,6 +48,7 @@ def test_only_the_sequences_asked_for_are_run(dataset, call):
     assert "no sequence fourth, there are ball/first, ball/second, blob/third" in outcome.err
 
 
+@pytest.mark.nightly
 def test_a_failed_cell_is_named_and_the_exit_code_is_1_after_all_else_is_written(dataset, call):
     dataset.break_frame("ball/second")
     out = dataset.folder / "out"
@@ -85,6 +89,7 @@ def test_help_does_not_import_torch():
     assert all(option in done.stdout for option in ("--out", "--methods", "--only", "--jobs", "--device"))
 
 
+@pytest.mark.nightly
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(dataset, call):
     out = dataset.folder / "out"
     command = ["bench", str(dataset.write_suite()), "--out", str(out)]

@@ -154,6 +154,7 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert re.search(r"at most \d+ MiB", (case.out / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.nightly
 def test_a_time_limit_is_told_and_kept_in_summary_and_report(case, call, monkeypatch):
     pace = Pace(step=30.0, look=0.0, masks=0.0, steps=1)  # an epoch takes half a minute
     monkeypatch.setattr("fewpoint.pipeline.group.measure_pace", lambda *given: pace)
@@ -275,6 +276,7 @@ def test_no_tracking_and_set_change_the_settings_after_the_file(case, call):
     assert settings["network"]["base_width"] == 2
 
 
+@pytest.mark.nightly
 def test_a_setting_by_its_old_name_is_told_once_in_one_line_and_counts(case, call, monkeypatch):
     monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
     config = save_settings(TINY, case.folder / "tiny.toml")
@@ -293,6 +295,7 @@ def test_a_setting_by_its_old_name_is_told_once_in_one_line_and_counts(case, cal
     assert (settings["rounds"]["rounds"], settings["refine"]["epochs"]) == (0, 2)
 
 
+@pytest.mark.nightly
 def test_the_line_on_an_old_name_is_the_same_in_a_process_of_its_own(case):
     """Whatever filters for warnings Python starts with."""
     given = case.segment("--set", "reuse.warm_share=0.25", "--set", "training.batch=0")
@@ -321,6 +324,7 @@ def test_points_may_come_with_the_input(case, call, tmp_path):
     assert json.loads(outcome.out)["frames"] == 6
 
 
+@pytest.mark.nightly
 def test_the_demo_prints_its_score_and_where_the_report_is(call, tmp_path, monkeypatch):
     monkeypatch.setattr("fewpoint.methods.registry.preset", lambda name: TINY)
     outcome = call("demo", "--out", tmp_path / "demo")

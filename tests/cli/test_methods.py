@@ -27,6 +27,7 @@ def make_small(method: str) -> list[str]:
     return [part for key, value in chosen for part in ("--set", f"{key}={value}")]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["half-disc", "ksptrack"])
 def test_a_competitor_writes_the_files_of_a_run(case, call, method):
     outcome = call(*segment_by(case, method, "--json", *make_small(method)))

@@ -11,6 +11,8 @@ import termios
 from dataclasses import replace
 from fcntl import ioctl
 
+import pytest
+
 from commands import COMMAND
 from fewpoint.cli.progress import PlainLines, RemainingTime, show_progress
 from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted, StepsTaken
@@ -99,6 +101,7 @@ def test_plain_lines_tell_the_first_estimate_once(capsys, monkeypatch):
     assert re.fullmatch(r"learning: about \d+:\d\d left", line)
 
 
+@pytest.mark.nightly
 def test_on_a_terminal_of_80_columns_all_figures_are_on_screen(case):
     screen = show_on_terminal([*COMMAND, *case.segment("--set", "phases.final_epochs=10")], columns=80)
     for pattern in (

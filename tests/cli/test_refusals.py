@@ -239,6 +239,7 @@ def test_what_cannot_be_read_or_written_so_is_refused_before_the_work(case, call
     assert not case.out.exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["v.nii", "v.nii.gz", "v.nrrd", "v.mha", "v.tif", "v.mp4", "v.dcm", "v.npz", "v.zarr"])
 def test_a_file_of_rubbish_is_named_whatever_it_claims_to_be(case, call, name):
     path = case.folder / name
@@ -298,6 +299,7 @@ def raise_interrupt(*_: object) -> None:
 # A full disk, simulated by a limit on the size of any file that the process writes
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kilobytes", [0, 4, 150], ids=["opening", "training", "reporting"])
 def test_a_full_disk_is_one_line_without_a_partial_file_and_the_same_command_goes_on(case, call, kilobytes):
     def limit() -> None:

@@ -22,6 +22,7 @@ def dataset(tmp_path, monkeypatch) -> Dataset:
     return made
 
 
+@pytest.mark.nightly
 def test_it_prints_the_table_and_where_it_lies(dataset, call):
     out = dataset.folder / "out"
     outcome = call("reproduce", "table1", "--data", dataset.root, "--out", out, "--ours", "half-disc", "--jobs", "2")
@@ -30,6 +31,7 @@ def test_it_prints_the_table_and_where_it_lies(dataset, call):
     assert outcome.out.splitlines()[-3:] == [str(out / "paper" / f"table1.{kind}") for kind in ("md", "tex", "csv")]
 
 
+@pytest.mark.nightly
 def test_what_is_missing_is_a_line_each_and_the_rest_is_run(dataset, call):
     dataset.break_frame("ball/second")
     out = dataset.folder / "out"
@@ -41,6 +43,7 @@ def test_what_is_missing_is_a_line_each_and_the_rest_is_run(dataset, call):
     assert "| ball" in outcome.out
 
 
+@pytest.mark.nightly
 def test_the_papers_own_layouts_are_run_and_stand_next_to_its_figures(tmp_path, call, monkeypatch):
     """Dataset00 as published, Dataset30 in the older layout; the table then compares type by type."""
     monkeypatch.setattr(Plan, "table_1", lambda self: self._all("half-disc"))
@@ -55,6 +58,7 @@ def test_the_papers_own_layouts_are_run_and_stand_next_to_its_figures(tmp_path, 
     assert len(list((tmp_path / "out").glob("cells/*/result.json"))) == 2
 
 
+@pytest.mark.nightly
 def test_some_sequences_are_chosen_by_name(dataset, call):
     given = ("--data", dataset.root, "--out", dataset.folder / "out", "--ours", "half-disc")
     outcome = call("reproduce", "table1", *given, "--sequences", "ball/second")
@@ -64,6 +68,7 @@ def test_some_sequences_are_chosen_by_name(dataset, call):
     assert refused.code == 1 and "no sequence third, there are ball/first, ball/second" in refused.err
 
 
+@pytest.mark.nightly
 def test_a_quick_look_has_one_sequence_of_each_type(dataset, call):
     given = ("--data", dataset.root, "--out", dataset.folder / "out", "--ours", "half-disc")
     outcome = call("reproduce", "table1", *given, "--quick")
@@ -71,6 +76,7 @@ def test_a_quick_look_has_one_sequence_of_each_type(dataset, call):
     assert "fewpoint: sequences: 1, runs: 1," in outcome.err
 
 
+@pytest.mark.nightly
 def test_a_failed_run_is_named_after_all_else_is_written(dataset, call, monkeypatch):
     """A frame that breaks after it was checked."""
     monkeypatch.setattr("fewpoint.bench.survey.check_sequence", lambda sequence: Extent(6, (40, 48)))

@@ -14,6 +14,7 @@ from commands import COMMAND
 from fewpoint.cli.main import run
 
 
+@pytest.mark.nightly
 def test_it_prints_where_clients_connect_and_their_key_and_ends_without_a_trace(tmp_path):
     kept = {**os.environ, "XDG_DATA_HOME": str(tmp_path / "kept"), "FEWPOINT_TOKEN": "a-key-of-my-own"}
     command = [*COMMAND, "serve", "--root", str(tmp_path), "--port", "0", "--sessions", "2", "--idle", "5"]

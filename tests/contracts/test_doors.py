@@ -141,7 +141,14 @@ def test_the_run_is_what_the_project_says(study, by_command):
 
 
 @pytest.mark.parametrize(
-    "door", [Study.by_batch, Study.by_batch_of_points, Study.by_json, Study.by_page], ids=lambda door: door.__name__
+    "door",
+    [
+        Study.by_batch,
+        pytest.param(Study.by_batch_of_points, marks=pytest.mark.nightly),
+        Study.by_json,
+        Study.by_page,
+    ],
+    ids=lambda door: door.__name__,
 )
 def test_every_door_gives_the_run_of_the_command_line(study, by_command, door):
     other = door(study)
@@ -203,6 +210,7 @@ def test_the_words_of_a_project_can_be_given_as_options_and_columns(study, by_co
         assert task.identity().words == identity_of(by_command)["words"]
 
 
+@pytest.mark.nightly
 def test_a_seed_of_0_can_be_asked_for_although_the_project_has_another(study):
     out = study.folder / "seed-0"
     options = ["--out", out, "--config", study.config, "--device", "cpu", "--seed", "0"]

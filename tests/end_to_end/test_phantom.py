@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fewpoint.api.segmenting import segment
 from fewpoint.bench.cases import RESULT_FILE
@@ -40,6 +41,7 @@ def test_one_click_a_frame_finds_a_moving_deforming_object_among_distractors():
     assert np.corrcoef(result.masks.mean(axis=(1, 2)), shares)[0, 1] > 0.9
 
 
+@pytest.mark.nightly
 def test_the_papers_three_phases_find_the_object_and_tracking_does_not_hurt(tmp_path):
     """By the paper's protocol: a click on each frame, bound 1.4 times the true largest share."""
     result = score_paper(tmp_path)

@@ -132,6 +132,7 @@ def measure_memory_mb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files as Linux shows them")
 def test_a_thousand_jobs_leave_the_driver_no_larger(monkeypatch):
     """No open file more, and less than 8 MiB: a kilobyte a job for its outcome, and what the allocator holds."""

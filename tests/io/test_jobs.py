@@ -196,6 +196,7 @@ def test_a_fault_of_a_job_s_file_names_the_file(tmp_path):
         load_job(path)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("read", [read_changes, read_suite])
 @pytest.mark.parametrize(
     "text",

@@ -79,6 +79,7 @@ def test_learning_taken_up_between_two_looks_at_the_network_looks_at_the_same_ep
         assert_same(whole, resumed)
 
 
+@pytest.mark.nightly
 def test_learning_of_several_objects_taken_up_after_any_epoch_ends_as_if_it_had_never_stopped(learning, tmp_path):
     def start() -> Learning:
         points = PointSet.from_rows([(0, 13, 14), (2, 13, 14)])

@@ -243,6 +243,7 @@ def test_what_is_told_on_the_way_fits_whole_frames(finished):
     assert repr(told) == repr(result.history.records)
 
 
+@pytest.mark.nightly
 def test_a_run_stopped_in_either_round_goes_on_to_the_same_bytes(finished, tmp_path):
     whole_path, whole, _ = finished
     for epoch in (2, 5):

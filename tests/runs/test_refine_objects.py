@@ -235,6 +235,7 @@ def test_a_new_object_is_trained_from_scratch_and_known_ones_stay(phantom, first
     assert any("objects learn in 2 groups: object 1, object 2; object 3" in note for note in again.notes)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [ONE, "", THREE])
 def test_objects_added_to_a_run_on_one_are_trained_from_scratch_and_it_is_refined_by_its_name(phantom, known):
     """Of several objects none is the one without a name, or with another one."""
@@ -248,6 +249,7 @@ def test_objects_added_to_a_run_on_one_are_trained_from_scratch_and_it_is_refine
     assert (phases[ONE] == []) == (known == ONE)
 
 
+@pytest.mark.nightly
 def test_epochs_are_counted_on_from_a_long_group_to_a_short_one(phantom):
     """A new object is trained first here, in five times the epochs that the known ones are refined in."""
     _, kept = run_and_keep(make_objects_task(phantom, (TWO, THREE)))
@@ -273,6 +275,7 @@ def test_a_single_object_is_refined_whatever_it_is_called_now(phantom, then, now
     assert phases_of(corrected) == {now or "object": REFINED}
 
 
+@pytest.mark.nightly
 def test_a_refinement_that_was_stopped_goes_on_to_the_same_masks(phantom, first, tmp_path):
     path, _, _ = first
     points = points_on(phantom, NAMES, (((0, 0, 0), ONE),))

@@ -18,41 +18,57 @@ from tiny_runs import METHODS, make_task
 SCRIPT = Path(__file__).parents[1] / "tiny_runs.py"
 TIMEOUT_S = 600  # against a hang; a busy machine may take minutes
 
-# Moments of both methods, and of each.
-SHARED = [
-    "frame:2",  # two frames are cut into superpixels
-    "epoch:3",  # of the warm-up, before its checkpoint
-    "started:prediction",
-    "finished:prediction",
-    "finished:report",  # all is written but the manifest
-]
-MOMENTS = {
+# Moments of each method; the short suite has a stage of each kind, `make nightly` tries more.
+SHORT = {
     "default": [
-        *SHARED,
+        "frame:2",  # two frames are cut into superpixels
         "write:9",  # half of what the first network leaves behind
-        "epoch:6",  # of the network of the further round, before its first checkpoint
-        "epoch:7",
-        "write:28",  # some of the masks are written
+        "epoch:7",  # of the network of the further round
+        "finished:report",  # all is written but the manifest
     ],
     "paper": [
-        *SHARED,
         "write:10",  # half a checkpoint, of the epoch at which the stopping window starts
         "epoch:8",  # learning has returned to the start of the window
-        "write:13",  # half of what the network leaves behind
         "write:24",  # some of the masks are written
     ],
 }
+LONG = {
+    "default": [
+        "epoch:3",  # of the warm-up, before its checkpoint
+        "epoch:6",  # of the network of the further round, before its first checkpoint
+        "started:prediction",
+        "finished:prediction",
+        "write:28",
+    ],
+    "paper": [
+        "frame:2",
+        "epoch:3",
+        "write:13",  # half of what the network leaves behind
+        "started:prediction",
+        "finished:prediction",
+        "finished:report",
+    ],
+}
+CASES = [
+    *SHORT.items(),
+    *(pytest.param(case, marks=pytest.mark.nightly, id=f"{case[0]}, more moments") for case in LONG.items()),
+]
 
 
-@pytest.fixture(scope="module", params=MOMENTS)
-def method(request) -> str:
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case[0])
+def case(request) -> tuple[str, list[str]]:
     return request.param
 
 
 @pytest.fixture(scope="module")
-def folders(method, tmp_path_factory) -> Path:
+def method(case) -> str:
+    return case[0]
+
+
+@pytest.fixture(scope="module")
+def folders(case, tmp_path_factory) -> Path:
     """One folder a moment, killed there and run again, and "never"."""
-    root, moments = tmp_path_factory.mktemp("killed"), MOMENTS[method]
+    root, (method, moments) = tmp_path_factory.mktemp("killed"), case
     done = subprocess.run(
         [sys.executable, SCRIPT, root, method, "never", *moments],
         capture_output=True,
@@ -71,8 +87,8 @@ def results_of(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in names}
 
 
-def test_a_run_killed_and_started_again_gives_the_same_bytes(folders, method):
-    for moment in MOMENTS[method]:
+def test_a_run_killed_and_started_again_gives_the_same_bytes(folders, case):
+    for moment in case[1]:
         folder = folders / moment.replace(":", "-")
         assert results_of(folder) == results_of(folders / "never"), moment
         manifest = read_json(folder / "manifest.json")
@@ -87,6 +103,7 @@ def test_the_masks_compared_are_not_empty(folders):
     assert read_json(folders / "never" / "manifest.json")["result"]["frames_with_object"] == 5
 
 
+@pytest.mark.nightly
 def test_a_process_killed_from_outside_leaves_a_folder_that_another_finishes(folders, method, tmp_path, monkeypatch):
     code = (
         "import sys; from pathlib import Path; from fewpoint.learning import checkpoints; "

@@ -90,12 +90,14 @@ def test_hundreds_of_idle_connections_leave_room_for_whoever_asks(root):
         assert is_well(address)
 
 
+@pytest.mark.nightly
 def test_a_connection_that_never_asks_is_closed(root, hasty):
     with serve(root) as address, dial(address) as idle:
         assert wait_until_closed(idle) == b""
         assert is_well(address)
 
 
+@pytest.mark.nightly
 def test_headers_that_come_byte_by_byte_are_not_waited_for(root, hasty):
     with serve(root) as address, dial(address) as slow:
         slow.sendall(b"GET /api/health " + HEAD)

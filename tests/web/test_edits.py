@@ -149,6 +149,7 @@ def test_an_object_is_absent_from_a_stretch_of_frames(client):
     assert state["objects"][0]["absent"] == [1, 2]
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("quick")
 def test_a_run_begins_with_the_networks_of_another_patient_and_masks_are_cut_at_a_threshold(client, root):
     import shutil

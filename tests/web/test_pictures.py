@@ -79,6 +79,7 @@ def test_large_frames_are_sent_as_jpeg_and_small_ones_to_the_bit():
     assert encode_frame(np.zeros((513, 512, 1), np.uint8), window).media_type == "image/jpeg"
 
 
+@pytest.mark.nightly
 def test_each_frame_of_a_long_large_sequence_is_encoded_once(client, root, monkeypatch):
     """500 frames of 1024 x 1024: the array is sparse on disk and read a frame at a time."""
     header = np.lib.format.open_memmap(root / "long.npy", "w+", np.uint8, (500, 1024, 1024))

@@ -41,6 +41,7 @@ def mask_of(client, project, run, frame, name="object") -> np.ndarray:
     return decode_mask(tuple(map(tuple, found["runs"])), tuple(found["size"]))
 
 
+@pytest.mark.nightly
 def test_a_run_tells_phases_epochs_priors_and_previews_while_it_goes(finished):
     _, _, told = finished
     runs = [event["run"] for event in told if event["kind"] == "run"]
@@ -141,6 +142,7 @@ def wait_for_preview(client, project, run) -> None:
     raise AssertionError("no preview came")
 
 
+@pytest.mark.nightly
 def test_a_long_run_is_waited_for_stopped_with_its_masks_killed_and_taken_up_again(quick, root):
     """One story, because each start of a training process costs seconds."""
     with quick() as client:

@@ -129,6 +129,7 @@ def test_an_order_survives_the_way_to_the_process(project):
     assert Order.from_table(json.loads(json.dumps(order.as_table()))) == order
 
 
+@pytest.mark.nightly
 def test_a_setting_by_its_old_name_breaks_no_run(project):
     """In a process of its own, as the server starts it."""
     order = project.order(changes=(("refinement.taper", 0.5), ("refinement.rounds", 0)))
@@ -199,6 +200,7 @@ def test_a_refinement_goes_on_from_the_networks_of_a_run_and_takes_negative_poin
     assert "refinement" in phases and "warm-up" not in phases
 
 
+@pytest.mark.nightly
 def test_an_object_that_is_new_to_a_refinement_is_trained_from_scratch(project):
     run(project.order())
     project.do(AddObject("late"), AddPoint("late", 1, 40, 4), AddPoint("late", 3, 40, 4))

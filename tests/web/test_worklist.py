@@ -71,6 +71,7 @@ def test_runs_and_exports_say_what_they_take_and_can_be_deleted_and_all_accepted
     assert client.post(f"{address}/upload/delete").status_code == 422  # it was not sent
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_deleted_is_shown_no_more(client, monkeypatch):
     from fewpoint.web import queueing
     from web.visits import QUICK_WORKER, start_run, wait_for

@@ -45,6 +45,7 @@ def test_what_edges_tell_is_found_to_the_pixel(method):
     assert score(method) > 0.99
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["eel", "ksptrack"])
 def test_what_features_of_superpixels_tell_is_found_but_for_its_border(method):
     """With a ring of a superpixel, five pixels, round it, a disc of radius 14 has an F1 of 2 / (1 + (19/14)^2)."""

@@ -91,6 +91,7 @@ def test_a_given_mask_is_gone_on_from(visitor, scan):
     assert visitor.mask[gone] == 0
 
 
+@pytest.mark.nightly
 def test_masks_become_those_that_were_learnt_and_the_next_object_begins_anew(visitor, server, scan):
     visitor.click(scan.places[0])
     first = visitor.mask.copy()
@@ -108,6 +109,7 @@ def test_masks_become_those_that_were_learnt_and_the_next_object_begins_anew(vis
     np.testing.assert_array_equal(visitor.mask, first)
 
 
+@pytest.mark.nightly
 def test_two_at_once_hear_each_of_their_own_image_whichever_way_its_axes_go(visitor, server, scan):
     other = Visitor(server.address)
     turned = np.ascontiguousarray(scan.image[:, ::-1].transpose(1, 2, 0)).astype(np.float16)
@@ -257,6 +259,7 @@ def test_an_answer_that_was_lost_is_made_up_for_by_the_next(visitor, scan):
     np.testing.assert_array_equal(visitor.mask, shown)
 
 
+@pytest.mark.nightly
 def test_a_session_left_alone_is_ended_and_its_room_returned(tmp_path, scan):
     limits = Limits(alive_s=1.0, idle_s=600)
     app = create_app(make_options(make_root(tmp_path / "root"), live=True, remote=limits))

@@ -1,41 +1,62 @@
-# `make demo` and `make check` need nothing but Python 3.11 or newer as python3.
+# `make demo` and `make test` need nothing but Python 3.11 or newer, with its venv.
 
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+SCRIPTS := Scripts
+else
 PYTHON ?= python3
-BIN := .venv/bin
-TOOLS := build/tools/bin
-# All that users can install; TORCH=torch==2.13.0 says which torch, where there is none for the newest.
+SCRIPTS := bin
+endif
+VENV ?= .venv
+BIN := $(VENV)/$(SCRIPTS)
+TOOLS := build/tools/$(SCRIPTS)
+# What published results were measured with; constraints.txt says which version of all else was tested.
+TORCH ?= torch==2.13.0
+# Where torch's CPU build is. It matters on Linux alone, whose ordinary build brings CUDA; empty for the ordinary one.
+TORCH_INDEX ?= $(if $(filter Linux,$(shell uname -s)),https://download.pytorch.org/whl/cpu)
+# Without compiling every module that is never imported: less to wait for, and a fifth less on disk.
+PIP_INSTALL := -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt
+# All that users can install.
 EXTRAS := annotate,competitors,dicom,napari,ray,sam,tracking,video,witness,zarr
-TORCH ?= torch
+# What `make shadow` compares; nothing means every case.
+CASE ?=
 # With which torch, and from where, `make lowest` tests.
 LOWEST_TORCH ?= torch==2.6.0
 LOWEST_FROM ?= --torch-backend cpu
 
-.PHONY: demo annotate check fast test fuzz faults lowest licences sbom types lint format docs docs-serve bench-speed clean
+.PHONY: demo demo-gpu annotate test shadow nightly fuzz faults lowest
+.PHONY: constraints licences sbom package types lint format docs docs-serve bench-speed system system-nightly clean
 
-demo: .venv/installed
+demo: $(VENV)/installed
 	rm -rf runs/demo
 	$(BIN)/fewpoint demo --out runs/demo
 
-annotate: .venv/installed-annotate
+# The same with torch's CUDA build, gigabytes more, in an environment of its own.
+demo-gpu:
+	$(MAKE) demo VENV=.venv-gpu TORCH_INDEX=
+
+annotate: $(VENV)/installed-annotate
 	mkdir -p runs && cd runs && ../$(BIN)/fewpoint annotate --demo
 
-# All that a change must pass. The tests include lint and types; they come first to fail at once.
-check: lint types test
-
-# Less than a minute on two cores, for use while writing.
-fast: .venv/installed-test
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
-
-test: .venv/installed-test
+# What a change must pass, in minutes on two cores. The tests include lint and types.
+test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 3 --dist loadfile
 
+# Every stage of small runs, byte for byte, against the program of the commit that tests/shadow/BASE names.
+shadow: $(VENV)/installed-test
+	$(BIN)/python tests/shadow/compare.py $(CASE)
+
+# All other tests, which take longer or need more.
+nightly: $(VENV)/installed-test,nightly
+	$(BIN)/python tests/nightly.py
+
 # 10,000 damaged files of every kind, about ten minutes on two cores; a short part is among the tests.
-fuzz: .venv/installed-test
+fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 5000 --seed 1 & first=$$!; \
 	$(BIN)/python tests/fuzz/fuzz.py --inputs 5000 --seed 2 && wait $$first
 
 # Every write of a run, a refinement, a batch and a live session fails once; a short part is among the tests.
-faults: .venv/installed-test
+faults: $(VENV)/installed-test
 	$(BIN)/python tests/faults/faults.py
 
 # The fast tests with the earliest version of everything that pyproject.toml allows.
@@ -46,59 +67,84 @@ lowest: build/tools/installed
 	  --override build/lowest/torch.txt $(LOWEST_FROM) --editable '.[test]'
 	build/lowest/bin/python -m pytest -n 3 --dist loadfile -m "not slow"
 
+# The newest versions that go together on every Python and system; the tests say whether they are good.
+constraints: build/tools/installed
+	echo "$(TORCH)" | UV_CUSTOM_COMPILE_COMMAND="make constraints" $(TOOLS)/uv pip compile pyproject.toml - --quiet \
+	  --all-extras --universal --python-version 3.11 --fork-strategy fewest --no-annotate --upgrade \
+	  --output-file constraints.txt
+
 # The licence of each distribution that users get; fails on one that does not go together with ours.
 licences: build/released/installed
-	build/released/bin/python tests/licences.py
+	build/released/$(SCRIPTS)/python tests/licences.py
 
 # What users get, as CycloneDX JSON for those who check what they install.
 sbom: build/released/installed build/tools/installed
 	mkdir -p dist
 	$(TOOLS)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
-	  --output-file dist/fewpoint.cdx.json build/released/bin/python
+	  --output-file dist/fewpoint.cdx.json build/released/$(SCRIPTS)/python
 
-types: .venv/installed-test
+# The wheel and the sources, into dist/.
+package: build/tools/installed
+	$(TOOLS)/python -m build
+
+types: $(VENV)/installed-test
 	$(BIN)/python -m pytest tests/test_types.py
 
-lint: .venv/installed-test
+lint: $(VENV)/installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-format: .venv/installed-test
+format: $(VENV)/installed-test
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 # The site, into site/; every warning is an error.
-docs: .venv/installed-docs
+docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build
 
-docs-serve: .venv/installed-docs
+docs-serve: $(VENV)/installed-docs
 	$(BIN)/mkdocs serve
 
-bench-speed: .venv/installed-tracking
+bench-speed: $(VENV)/installed-tracking
 	$(BIN)/python benchmarks/speed.py
 
+# What tests use of the system and is not there yet, from Debian's or Ubuntu's packages.
+system:
+	.ci/system
+
+system-nightly:
+	.ci/system nightly
+
 clean:
-	rm -rf .venv build dist site src/*.egg-info runs
+	rm -rf .venv .venv-gpu build dist site src/*.egg-info runs
 	rm -rf .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Each stamp says that the environment holds what pyproject.toml asks for; a change there installs again.
-.venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable .
-	touch $@
+# Each stamp says that the environment holds what pyproject.toml and constraints.txt ask for; a change installs again.
+$(VENV)/installed: $(VENV)/torch pyproject.toml
+	@echo "Installing fewpoint into $(VENV)"
+	$(BIN)/python $(PIP_INSTALL) --editable .
+	@touch $@
 
-.venv/installed-%: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable '.[$*]'
-	touch $@
+$(VENV)/installed-%: $(VENV)/torch pyproject.toml
+	@echo "Installing fewpoint[$*] into $(VENV)"
+	$(BIN)/python $(PIP_INSTALL) --quiet --editable '.[$*]'
+	@touch $@
 
-build/released/installed: pyproject.toml
+$(VENV)/torch: constraints.txt
+	@echo "Making an environment for Python in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@.ci/torch $(BIN)/python '$(TORCH)' '$(TORCH_INDEX)'
+	@touch $@
+
+build/released/installed: constraints.txt pyproject.toml
 	$(PYTHON) -m venv --clear build/released
-	build/released/bin/pip install --quiet '$(TORCH)' '.[$(EXTRAS)]'
-	touch $@
+	@.ci/torch build/released/$(SCRIPTS)/python '$(TORCH)' '$(TORCH_INDEX)'
+	build/released/$(SCRIPTS)/python $(PIP_INSTALL) --quiet '.[$(EXTRAS)]'
+	@touch $@
 
-build/tools/installed:
+build/tools/installed: Makefile
 	$(PYTHON) -m venv build/tools
-	$(TOOLS)/pip install --quiet build cyclonedx-bom uv
-	touch $@
+	$(TOOLS)/python -m pip install --quiet build cyclonedx-bom uv
+	@touch $@

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PACKAGE = "fewpoint"
-LEFT_OUT = ("test", "docs")
+LEFT_OUT = ("test", "nightly", "docs")
 
 # Looked for in this order in what a distribution says. The lesser GPL and the MPL let a library be used as it is.
 REFUSED = re.compile(r"\bA?GPL|(?<!lesser )general public licen[sc]e|affero|non-?commercial", re.IGNORECASE)

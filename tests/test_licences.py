@@ -15,7 +15,7 @@ def test_nothing_that_users_get_is_under_the_gpl_or_an_unknown_licence():
 
 def test_what_only_tests_and_the_site_need_is_left_out():
     names = {each.metadata["Name"].lower() for each in list_brought(PACKAGE, list_extras())}
-    assert names.isdisjoint({"pytest", "mkdocs", "playwright", "schemathesis"})
+    assert names.isdisjoint({"pytest", "mkdocs", "playwright", "schemathesis", "twine"})
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ CASE ?=
 # With which torch, and from where, `make lowest` tests.
 LOWEST_TORCH ?= torch==2.6.0
 LOWEST_FROM ?= --torch-backend cpu
+LOWEST_TESTS := $(addprefix tests/,core evaluation io learning models report superpixels tracking) src
 
 .PHONY: demo demo-gpu annotate test shadow nightly fuzz faults lowest
 .PHONY: constraints licences sbom package types lint format docs docs-serve bench-speed system system-nightly clean
@@ -59,13 +60,13 @@ fuzz: $(VENV)/installed-test
 faults: $(VENV)/installed-test
 	$(BIN)/python tests/faults/faults.py
 
-# The fast tests with the earliest version of everything that pyproject.toml allows.
+# Tests that train little, with the earliest version of everything that pyproject.toml allows.
 lowest: build/tools/installed
 	$(TOOLS)/uv venv --quiet --clear --python $(PYTHON) build/lowest
 	echo "$(LOWEST_TORCH)" > build/lowest/torch.txt
 	$(TOOLS)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct \
 	  --override build/lowest/torch.txt $(LOWEST_FROM) --editable '.[test]'
-	build/lowest/bin/python -m pytest -n 3 --dist loadfile -m "not slow"
+	build/lowest/bin/python -m pytest -n 3 --dist loadfile $(LOWEST_TESTS)
 
 # The newest versions that go together on every Python and system; the tests say whether they are good.
 constraints: build/tools/installed

@@ -40,6 +40,7 @@ def arguments(study: Study, *extra: object) -> list[object]:
     return ["batch", study.manifest, "--out", study.out.path, *OPTIONS, "--config", study.folder / "tiny.toml", *extra]
 
 
+@pytest.mark.nightly
 def test_a_batch_leaves_what_segment_would_and_says_where_to_look(study, call):
     outcome = call(*arguments(study, "--jobs", "2"))
     assert outcome.code == 0, outcome.err

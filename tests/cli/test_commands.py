@@ -240,6 +240,7 @@ def test_convert_says_what_it_needs(case, call):
     assert not (case.out / "overlay.mp4").exists()
 
 
+@pytest.mark.nightly
 def test_a_dicom_series_gives_a_dicom_seg(case, call):
     frames = read_sequence(case.frames).frames[..., 0].astype(np.uint16)
     series = save_series(case.folder / "series", frames, skip=(3,))

@@ -53,6 +53,7 @@ def test_a_run_tells_phases_epochs_priors_and_previews_while_it_goes(finished):
     assert any(event["kind"] == "preview" for event in told)
 
 
+@pytest.mark.nightly
 def test_masks_are_those_of_the_command_line_to_the_bit(shared_client, shared_root, finished, tmp_path, monkeypatch):
     project, run, _ = finished
     monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)

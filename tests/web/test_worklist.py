@@ -52,6 +52,7 @@ def test_a_verdict_holds_until_something_else_is_said(studies):
     assert states(client)["week/c"] == "rejected"
 
 
+@pytest.mark.nightly
 def test_runs_and_exports_say_what_they_take_and_can_be_deleted_and_all_accepted_are_exported(
     shared_client, finished, shared_root
 ):

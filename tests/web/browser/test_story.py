@@ -5,6 +5,8 @@ import urllib.request
 import zipfile
 
 import numpy as np
+import pytest
+from PIL import Image
 
 from fewpoint.core.run_lengths import decode_mask
 from synthetic import save_frames
@@ -41,6 +43,60 @@ def read_mask(visitor, run: int, frame: int) -> np.ndarray:
     return decode_mask(message["runs"], tuple(message["size"]))
 
 
+def test_clicks_and_masks_outlive_a_server_that_is_killed_and_what_is_exported_is_what_was_learnt(
+    tmp_path, phantom, tiny, serve, visit
+):
+    root = tmp_path / "root"
+    save_frames(phantom.sequence.frames, root / "frames")
+    server = serve(root, *tiny, "--no-live")
+    person = visit(server)
+    page = person.page
+    person.open("frames")
+    clicked = [tuple(map(int, row)) for row in phantom.points.coordinates[::3]]
+    for number, (frame, y, x) in enumerate(clicked, start=1):
+        person.go_to(frame)
+        person.click(y, x)
+        person.expect(f"state.unsaved === 0 && state.project.objects[0].points.length === {number}")
+    page.get_by_role("button", name="Run", exact=False).first.click()
+    page.locator("#runs .finished").wait_for()
+    frame, y, x = clicked[1]
+    learnt = read_mask(person, 1, frame)
+    assert learnt[y, x]
+    person.go_to(frame)
+    person.settle()
+    page.keyboard.press("o")  # the outline would be in the way
+    person.settle()
+    red, _, blue = person.colour_at(y, x)
+    assert red - blue > 40  # the object's colour is orange, the image grey
+    person.shoot("learnt")
+
+    assert person.complaints == []
+    server.kill()
+    person.expect("!state.online")
+    person.click(20, 20)
+    person.expect("state.unsaved === 1")
+    server.start()
+    person.expect("state.online && state.unsaved === 0")
+    page.reload()
+    person.expect("state.project !== null")
+    points = [(p["frame"], p["y"], p["x"]) for p in person.state("state.project.objects[0].points")]
+    assert points == [*clicked, (frame, 20, 20)]
+    assert (read_mask(person, 1, frame) == learnt).all()
+
+    page.get_by_role("button", name="Export…").click()
+    page.get_by_label("PNG", exact=False).first.check()
+    page.get_by_role("button", name="Write the masks").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download", exact=True).click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(".png"))
+        with archive.open(names[frame]) as stream:
+            assert ((np.asarray(Image.open(stream)) > 0) == learnt).all()
+    person.shoot("exported")
+    person.complaints[:] = [text for text in person.complaints if not any(sign in text for sign in WENT_AWAY)]
+
+
+@pytest.mark.nightly
 def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_server_is_killed(
     tmp_path, phantom, tiny, serve, visit
 ):

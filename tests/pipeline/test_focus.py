@@ -243,25 +243,6 @@ def test_what_is_told_on_the_way_fits_whole_frames(finished):
     assert repr(told) == repr(result.history.records)
 
 
-@pytest.mark.nightly
-def test_a_run_stopped_in_either_round_goes_on_to_the_same_bytes(finished, tmp_path):
-    whole_path, whole, _ = finished
-    for epoch in (2, 5):
-
-        def interrupt(event, epoch=epoch) -> None:
-            if isinstance(event, EpochFinished) and event.record.epoch == epoch:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            run_in(tmp_path / "run", make_corner(), interrupt)
-    resumed = run_in(tmp_path / "run", make_corner())
-    np.testing.assert_array_equal(resumed.masks, whole.masks)
-    np.testing.assert_array_equal(resumed.probabilities.values, whole.probabilities.values)
-    assert repr(resumed.history.records) == repr(whole.history.records)
-    for name in ("history.csv", "priors.csv", "probabilities.npz"):
-        assert (tmp_path / "run" / name).read_bytes() == (whole_path / name).read_bytes()
-
-
 def test_memory_and_folder_give_the_same_result(finished):
     _, kept, _ = finished
     result = run_task(make_corner())

@@ -206,28 +206,6 @@ def test_networks_of_several_objects_side_by_side_learn_what_they_would_one_afte
         assert [record.phase for record in each.history.records] == phases
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("moment", range(1, 7))
-def test_networks_of_several_objects_side_by_side_go_on_from_their_own_checkpoints(
-    two_cores, monkeypatch, tmp_path, moment
-):
-    monkeypatch.setattr(checkpoints, "LEAST_SECONDS", 0)
-    task = make_objects_task()
-
-    def stop(event):
-        if isinstance(event, EpochFinished) and event.epochs_done == moment:
-            raise KeyboardInterrupt
-
-    with RunFolder.open(tmp_path / "run", task.identity()) as folder, pytest.raises(KeyboardInterrupt):
-        run_task(task, folder, listener=stop)
-    events = []
-    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
-        resumed = run_task(task, folder, listener=events.append)
-    assert_same_objects(resumed, run_task(task))
-    # At most the epoch that each network was in is learnt again.
-    assert len({event.epochs_done for event in events if isinstance(event, EpochFinished)}) <= 6 - moment + 2
-
-
 def test_an_error_of_one_network_ends_them_all(two_cores, monkeypatch):
     monkeypatch.setattr(Learning, "_refuse_divergence", lambda self, course, means: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -35,7 +35,7 @@ from fewpoint.pipeline.previous import Cut
 from fewpoint.pipeline.task import Task
 from fewpoint.runs import runner as run_module
 from fewpoint.runs.runner import run_task
-from tiny_runs import TINY, TINY_PAPER, make_task, stop_and_go_on
+from tiny_runs import TINY, make_task
 
 FRAMES = 5
 # Points carried along and values evened out.
@@ -146,27 +146,6 @@ def test_a_result_read_back_is_the_result(finished):
         np.testing.assert_array_equal(part.probabilities.values, other.probabilities.values)
         np.testing.assert_array_equal(part.priors.mean, other.priors.mean)
         assert part.bound == other.bound
-
-
-@pytest.fixture(scope="module")
-def wholes(finished) -> dict[str, Result]:
-    """The result of each method."""
-    return {"default": finished[1], "paper": run_task(make_objects_task(TINY_PAPER))}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("stop", [1, 4, 7])
-@pytest.mark.parametrize("settings", [SETTINGS, TINY_PAPER], ids=["default", "paper"])
-def test_a_run_stopped_after_any_epoch_and_started_again_gives_the_same_result(
-    wholes, tmp_path, monkeypatch, settings, stop
-):
-    whole = wholes[settings.method]
-    monkeypatch.setattr(run_module, "write_report", lambda *given: None)
-    result = stop_and_go_on(make_objects_task(settings), tmp_path / "run", stop)
-    np.testing.assert_array_equal(result.labels.values, whole.labels.values)
-    for part, other in zip(result.objects, whole.objects, strict=True):
-        np.testing.assert_array_equal(part.probabilities.values, other.probabilities.values)
-        assert repr(part.history.records) == repr(other.history.records)
 
 
 def test_the_name_of_a_single_object_changes_no_bit():

@@ -275,25 +275,6 @@ def test_a_single_object_is_refined_whatever_it_is_called_now(phantom, then, now
     assert phases_of(corrected) == {now or "object": REFINED}
 
 
-@pytest.mark.nightly
-def test_a_refinement_that_was_stopped_goes_on_to_the_same_masks(phantom, first, tmp_path):
-    path, _, _ = first
-    points = points_on(phantom, NAMES, (((0, 0, 0), ONE),))
-    whole = refine(path, phantom.sequence, points)
-    for stop in (3, 12):
-        told = []
-
-        def interrupt(event: object, told: list = told, stop: int = stop) -> None:
-            told.append(event)
-            if sum(isinstance(each, EpochFinished) for each in told) == stop:
-                raise KeyboardInterrupt
-
-        out = tmp_path / f"stopped-{stop}"
-        with pytest.raises(KeyboardInterrupt):
-            refine(path, phantom.sequence, points, out=out, listener=interrupt)
-        assert_same(refine(path, phantom.sequence, points, out=out), whole)
-
-
 # Groups of objects that lie far apart.
 FAR = override_from_text(
     SETTINGS, ["training.max_side=32", "clicks.focus=2", "rounds.round_networks=1", "warmup.epochs=4"]

@@ -323,14 +323,3 @@ def test_points_may_come_with_the_input(case, call, tmp_path):
     outcome = call("segment", folder, *options)
     assert outcome.code == 0
     assert json.loads(outcome.out)["frames"] == 6
-
-
-@pytest.mark.nightly
-def test_the_demo_prints_its_score_and_where_the_report_is(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("fewpoint.methods.registry.preset", lambda name: TINY)
-    outcome = call("demo", "--out", tmp_path / "demo")
-    assert (outcome.code, outcome.err.count("warning: the setting")) == (0, 0)
-    score, report = outcome.out.splitlines()
-    assert re.fullmatch(r"F1 [01]\.\d{3}, precision [01]\.\d{3}, recall [01]\.\d{3} against the phantom's truth", score)
-    assert report == f"report: {tmp_path / 'demo' / 'report.html'}"
-    assert (tmp_path / "demo" / "report.html").is_file()

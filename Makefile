@@ -48,8 +48,8 @@ shadow: $(VENV)/installed-test
 	$(BIN)/python tests/shadow/compare.py $(CASE)
 
 # All other tests, which take longer or need more.
-nightly: $(VENV)/installed-test,nightly
-	$(BIN)/python tests/nightly.py
+nightly: $(VENV)/installed-test,nightly build/node/installed
+	NODE_PATH="$(CURDIR)/build/node/node_modules" $(BIN)/python tests/nightly.py
 
 # 10,000 damaged files of every kind, about ten minutes on two cores; a short part is among the tests.
 fuzz: $(VENV)/installed-test
@@ -84,9 +84,10 @@ sbom: build/released/installed build/tools/installed
 	$(TOOLS)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
 	  --output-file dist/fewpoint.cdx.json build/released/$(SCRIPTS)/python
 
-# The wheel and the sources, into dist/.
+# The wheel and the sources, into dist/, with all that a package index asks of them.
 package: build/tools/installed
 	$(TOOLS)/python -m build
+	$(TOOLS)/twine check --strict dist/fewpoint-*.whl dist/fewpoint-*.tar.gz
 
 types: $(VENV)/installed-test
 	$(BIN)/python -m pytest tests/test_types.py
@@ -145,7 +146,13 @@ build/released/installed: constraints.txt pyproject.toml
 	build/released/$(SCRIPTS)/python $(PIP_INSTALL) --quiet '.[$(EXTRAS)]'
 	@touch $@
 
+# A reader of DICOM SEG in JavaScript. Without npm the tests that need it say so.
+build/node/installed: Makefile
+	@mkdir -p build/node
+	npm install --prefix build/node --no-audit --no-fund --ignore-scripts --silent dcmjs@0.29.13 && touch $@ || \
+	  echo "npm could not install dcmjs"
+
 build/tools/installed: Makefile
 	$(PYTHON) -m venv build/tools
-	$(TOOLS)/python -m pip install --quiet build cyclonedx-bom uv
+	$(TOOLS)/python -m pip install --quiet build cyclonedx-bom twine uv
 	@touch $@

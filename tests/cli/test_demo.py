@@ -11,6 +11,8 @@ from fewpoint.cli import demo
 from fewpoint.cli.main import run
 from tiny_runs import TINY
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory) -> tuple[Path, list[str]]:

@@ -137,12 +137,12 @@ $(VENV)/torch: constraints.txt
 	@echo "Making an environment for Python in $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	@.ci/torch $(BIN)/python '$(TORCH)' '$(TORCH_INDEX)'
+	@$(if $(TORCH_INDEX),.ci/torch $(BIN)/python '$(TORCH)' '$(TORCH_INDEX)')
 	@touch $@
 
 build/released/installed: constraints.txt pyproject.toml
 	$(PYTHON) -m venv --clear build/released
-	@.ci/torch build/released/$(SCRIPTS)/python '$(TORCH)' '$(TORCH_INDEX)'
+	@$(if $(TORCH_INDEX),.ci/torch build/released/$(SCRIPTS)/python '$(TORCH)' '$(TORCH_INDEX)')
 	build/released/$(SCRIPTS)/python $(PIP_INSTALL) --quiet '.[$(EXTRAS)]'
 	@touch $@
 

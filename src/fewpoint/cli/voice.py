@@ -39,7 +39,7 @@ def is_quiet() -> bool:
 def say(line: str) -> None:
     """A line of the result on standard output, unless the command is to be quiet."""
     if not is_quiet():
-        print(show_plainly(line))
+        print(show_plainly(line), flush=True)
 
 
 def tell(line: str) -> None:

@@ -207,7 +207,7 @@ def test_the_machine_is_described_by_processor_python_and_libraries():
 
 def test_masks_are_compared_with_those_kept_by_f1(tmp_path, monkeypatch):
     monkeypatch.setattr(keep, "KEPT", tmp_path)
-    (tmp_path / "least.json").write_text('{"least": 0.7}')
+    (tmp_path / "least.json").write_text('{"least": {"box": 0.7}}')
     assert not keep.compare(make_case(tmp_path / "here"))[0]  # nothing is kept
     np.savez(tmp_path / "box.npz", **keep.read_masks(tmp_path / "here" / "box"))
     assert keep.compare(tmp_path / "here" / "box") == (True, "F1 1.000 at least, of run/masks/a; 0.700 is asked for")
@@ -219,7 +219,7 @@ def test_masks_are_compared_with_those_kept_by_f1(tmp_path, monkeypatch):
 def test_without_history_masks_are_compared_with_those_kept(sides, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(trees, "has_history", lambda tree: False)
     monkeypatch.setattr(keep, "KEPT", tmp_path)
-    (tmp_path / "least.json").write_text('{"least": 0.7}')
+    (tmp_path / "least.json").write_text('{"least": {"box": 0.7}}')
     assert compare.main(["box"]) == 1
     np.savez(tmp_path / "box.npz", **{"run/masks/a": np.packbits(STAGES["masks"])})
     assert compare.main(["box"]) == 0

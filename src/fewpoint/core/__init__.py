@@ -1,4 +1,10 @@
-"""The nouns that flow through the program: frozen, self-checking, numpy only."""
+"""The nouns that flow through the program: frozen, self-checking, numpy only.
+
+What is read from a file carries its `Source`: format, header, and for volumes a `Geometry`, which says where the voxels
+lie in RAS millimetres and which axes became frame, y and x. A `Job` is what a run is asked to do, as plain values;
+`project` is what a person has annotated, and `actions` each way to change it. Arrays over all frames are made by
+`paging`: a large one is a memory map on a file without a name, and code that walks over it lets pages go again.
+"""
 
 from fewpoint.core.bound import AreaBound
 from fewpoint.core.geometry import Geometry

@@ -15,5 +15,9 @@ atomic       files that are either whole or not there
 sizes        what a file declares but cannot hold is refused before memory is taken
 extras       libraries that only some formats need
 
+Foreign files are decoded in a process of their own: a process that is started once (`apart/zygote`) forks one per file,
+which bounds its memory and confines itself (`apart/confine`: Landlock, seccomp) before it looks at the file. A crash, a
+hang or too much memory is an InputError. A series on a PACS (`pacs`) becomes a folder before anything else happens.
+
 Decoders are imported where they are used, so importing this package is cheap.
 """

@@ -88,6 +88,14 @@ def test_every_command_of_a_page_runs(page, inputs, tmp_path, monkeypatch, capsy
         assert (run(arguments), capsys.readouterr().err.count("fewpoint: ")) == (0, 0), command
 
 
+def test_the_box_of_the_page_about_objects_holds_the_points_of_its_object_on_that_frame():
+    text = (ROOT / "docs" / "how-to" / "objects.md").read_text(encoding="utf-8")
+    name, *box = re.search(r"--largest-box (\w+)=([\d,]+)", text).groups()
+    frame, top, left, bottom, right = map(int, box[0].split(","))
+    points = re.findall(rf"^{frame},(\d+),(\d+),{name}$", text, re.MULTILINE)
+    assert points and all(top <= int(y) < bottom and left <= int(x) < right for y, x in points)
+
+
 def test_the_pages_name_every_file_that_formats_write():
     text = (ROOT / "docs" / "how-to" / "convert.md").read_text(encoding="utf-8")
     for name, file in FILES.items():

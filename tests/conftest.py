@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from nightly import read_record
@@ -79,6 +80,11 @@ LONGEST = (
 )
 # Skipped unnoticed, these would leave the page, the plugin for napari and the types unchecked.
 NEVER_SKIPPED_IN_CI = ("web/browser", "napari/test_board.py", "napari/test_widget.py", "test_types.py", "shadow")
+
+
+# An example takes what it takes: on a busy machine the usual fifth of a second says nothing of the program.
+hypothesis.settings.register_profile("patient", parent=hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 def is_among(path: Path, places: tuple[str, ...]) -> bool:

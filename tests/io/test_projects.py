@@ -379,7 +379,7 @@ class SlowHistory:
         self.version += 1
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_history_that_keeps_few_states_is_as_one_that_does_all_again(monkeypatch, data):
     monkeypatch.setattr(projects, "LAST_STATES", data.draw(st.integers(1, 3)))
@@ -396,7 +396,7 @@ def test_a_history_that_keeps_few_states_is_as_one_that_does_all_again(monkeypat
         assert fast.project == slow.project and fast.version == slow.version
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=15))
 def test_replaying_the_log_gives_the_project_that_was_left(tmp_path_factory, steps):
     log = begin(tmp_path_factory.mktemp("project"))

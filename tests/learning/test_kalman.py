@@ -60,7 +60,7 @@ def test_the_correction_weighs_the_observation_by_its_noise():
         assert updated.mean[0] == pytest.approx(expected, abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(1, 6),
     st.floats(0.01, 0.9),

@@ -87,7 +87,7 @@ def test_what_is_observed_decides_the_priors():
     assert means[1] - means[0] > 0.5 * BOUND.fraction
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.95), st.integers(1, 30))
 def test_priors_stay_between_zero_and_the_bound(observed, fraction, horizon):
     bound, chosen = AreaBound(fraction), PriorSettings()

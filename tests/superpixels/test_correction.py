@@ -65,7 +65,7 @@ def test_how_far_all_scores_are_off_by_hand(positive, negative, doubt, shift):
     assert find_shift(np.array(positive), np.array(negative), doubt) == pytest.approx(shift, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.floats(-9, 9), max_size=6), st.lists(st.floats(-9, 9), max_size=6), st.floats(0.1, 2))
 def test_no_other_shift_costs_less(positive, negative, doubt):
     """The cost: Huber's loss of what is contradicted, and a Gaussian about 0."""
@@ -100,7 +100,7 @@ def test_a_label_that_agrees_holds_its_side():
     assert held[2] < free[2]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 8), st.integers(0, 8))
 def test_every_label_is_obeyed(seed, n_positive, n_negative):
     """Of regions that lie a radius apart, whatever they look like."""

@@ -150,7 +150,7 @@ def test_frames_of_a_single_region_each_keep_their_values_where_they_do_not_look
     np.testing.assert_allclose(diffuse(links, values, NONE, 0.3, SETTINGS), values, atol=1e-3)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.floats(1e-3, 10), st.booleans())
 def test_values_stay_between_the_least_and_the_most_that_is_wanted(seed, pull, seeded):
     sequence, superpixels = make_noise(seed)

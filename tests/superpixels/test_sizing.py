@@ -64,7 +64,7 @@ def test_links_through_time_are_no_outline():
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.floats(-3, 3), min_size=SIDE**2, max_size=SIDE**2))
 def test_openness_equals_a_loop_over_links(links, scores):
     scores = np.array(scores)

@@ -42,11 +42,16 @@ def serve(root, most: int = MOST) -> Iterator[str]:
 
 @pytest.fixture
 def hasty(monkeypatch) -> None:
-    """All waits are short, but not so short that a busy machine could not send a line within."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 2.0)
+    """Bodies and answers are not waited for long, which does not end what is on its way when the machine is busy."""
     monkeypatch.setattr(connections, "STALL_SECONDS", 0.5)
     monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.3)
+
+
+@pytest.fixture
+def hasty_heads(monkeypatch, hasty) -> None:
+    """Nor are headers, which a busy machine may take as long to send."""
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 2.0)
 
 
 def dial(address: str) -> socket.socket:
@@ -91,14 +96,14 @@ def test_hundreds_of_idle_connections_leave_room_for_whoever_asks(root):
 
 
 @pytest.mark.nightly
-def test_a_connection_that_never_asks_is_closed(root, hasty):
+def test_a_connection_that_never_asks_is_closed(root, hasty_heads):
     with serve(root) as address, dial(address) as idle:
         assert wait_until_closed(idle) == b""
         assert is_well(address)
 
 
 @pytest.mark.nightly
-def test_headers_that_come_byte_by_byte_are_not_waited_for(root, hasty):
+def test_headers_that_come_byte_by_byte_are_not_waited_for(root, hasty_heads):
     with serve(root) as address, dial(address) as slow:
         slow.sendall(b"GET /api/health " + HEAD)
         ending = time.monotonic() + LONG_S

@@ -183,14 +183,18 @@ def find_together(place: Tree | Shadow, faults: dict[str, Fault], tests: Sequenc
     return found
 
 
-def first_of(failed: list[str]) -> str:
-    return failed[0] if failed else ""
-
-
 def try_nearest(tree: Tree, name: str, faults: dict[str, Fault], answers: Answers) -> None:
+    """The tests of the folder that are nearest; ahead of them the one that found the fault in the earlier commit."""
+    known = answers.found.get("old, nearest", {})
     for key, fault in faults.items():
-        find = partial(tree.fail, [fault], tree.find_nearest(fault))
-        answers.ask(f"{name}, nearest", key, lambda find=find: first_of(find()))
+        first = [test for test in [known.get(key, "")] if (tree.root / test.partition("::")[0]).is_file()]
+        find = partial(find_one_by_one, tree, fault, [each for each in (first, tree.find_nearest(fault)) if each])
+        answers.ask(f"{name}, nearest", key, find)
+
+
+def find_one_by_one(tree: Tree, fault: Fault, choices: Sequence[Sequence[str]]) -> str:
+    """The first test that fails; '' for none."""
+    return next((failed[0] for tests in choices if (failed := tree.fail([fault], tests))), "")
 
 
 def try_shadow(shadow: Shadow, faults: dict[str, Fault], answers: Answers) -> None:
@@ -233,7 +237,7 @@ def try_nightly(tree: Tree, faults: dict[str, Fault], answers: Answers) -> None:
     for key, fault in faults.items():
         found = find(answers, key)
         if found["old"] and not found["short"] and not found["shadow"]:
-            answers.ask("nightly", key, lambda fault=fault, test=found["old"]: first_of(tree.fail([fault], [test])))
+            answers.ask("nightly", key, partial(find_one_by_one, tree, fault, [[found["old"]]]))
 
 
 def make_table(faults: dict[str, Fault], answers: Answers) -> list[str]:

@@ -29,7 +29,6 @@ NIGHTLY = (
     "end_to_end/test_real.py",
     "engines/test_cluster.py",
     "faults",
-    "integrations",
     "io/pacs",
     "io/test_fuzz.py",
     "io/test_seg_readers.py",

@@ -16,7 +16,7 @@ from fewpoint.evaluation.phantom import make_phantom
 pytest.importorskip("setuptools", "77", reason="needs setuptools 77 or newer: pip install '.[test]'")
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = (".ci", ".github", "benchmarks", "docs", "integrations", "src", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "src", "tests")
 TORCH, CPU_BUILDS = "torch==2.13.0", "https://download.pytorch.org/whl/cpu"
 SMALLEST = ("warmup.epochs=1", "rounds.round_epochs=1", "training.max_side=32", "training.frames_per_epoch=4")
 TINY = ("--preset", "fast", *(part for change in SMALLEST for part in ("--set", change)), "--json")

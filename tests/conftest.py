@@ -24,7 +24,6 @@ NIGHTLY = (
     "bench/test_health_ranking.py",
     "bench/test_survey.py",
     "cli/test_pacs.py",
-    "cli/test_users.py",
     "contracts/test_witness_doors.py",
     "end_to_end/test_real.py",
     "engines/test_cluster.py",
@@ -55,12 +54,9 @@ NIGHTLY = (
     "web/browser/test_types.py",
     "web/browser/test_worklist.py",
     "web/remote/test_real_client.py",
-    "web/test_audit.py",
-    "web/test_client.py",
-    "web/test_keys.py",
+    "web/test_example.py",
     "web/test_pacs.py",
     "web/test_schema.py",
-    "web/test_users.py",
     "witness",
 )
 SHORT = "not nightly"  # what `pytest` runs unless it is told otherwise; -m "" runs everything

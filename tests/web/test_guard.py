@@ -66,6 +66,17 @@ def test_a_socket_needs_the_token(guarded):
         assert watching.receive_json()["kind"] == "hello"
 
 
+def test_only_so_many_sockets_are_open_at_once(client, monkeypatch):
+    project = open_frames(client)["id"]
+    monkeypatch.setattr(guard, "MOST_SOCKETS", 2)
+    with watch(client, project), watch(client, project):
+        with pytest.raises(WebSocketDisconnect) as closed, watch(client, project):
+            pass
+        assert closed.value.code == guard.TRY_LATER
+    with watch(client, project) as again:
+        assert again.receive_json()["kind"] == "hello"
+
+
 def test_tokens_are_compared_in_constant_time(monkeypatch):
     compared = []
     real = hmac.compare_digest

@@ -1,4 +1,4 @@
-"""What one visitor does leaves the server to the others: exports, open projects, uploads, and errors of its own."""
+"""What is asked for leaves the server to the others: exports, open projects, uploads, and errors of its own."""
 
 import sys
 import threading
@@ -40,15 +40,21 @@ def test_only_so_many_exports_are_at_work_at_once(monkeypatch, tmp_path):
     assert not list(at_work.iterdir())
 
 
-def test_exports_that_wait_are_bounded_for_each_visitor_so_that_others_are_still_answered(monkeypatch):
-    monkeypatch.setattr(exporting, "MOST_ASKED_FOR", 2)
-    with exporting._waiting_for_turn("anna"), exporting._waiting_for_turn("anna"):
-        with pytest.raises(BusyError, match="2 of your exports"), exporting._waiting_for_turn("anna"):
-            pass
-        monkeypatch.setattr(exporting, "LONGEST_WAIT_S", 0.01)
-        with pytest.raises(BusyError, match="try again later"), exporting._waiting_for_turn("bob"):
-            pass
-    with exporting._waiting_for_turn("anna"), exporting._waiting_for_turn("bob"):
+def test_exports_that_wait_are_bounded_so_that_other_requests_are_still_answered(monkeypatch):
+    monkeypatch.setattr(exporting, "_asked_for", threading.BoundedSemaphore(2))
+    monkeypatch.setattr(exporting, "_at_work", threading.BoundedSemaphore(2))
+    export, refused = exporting._waiting_for_turn, pytest.raises(BusyError, match="work or wait")
+    with export(), export(), refused, export():
+        pass
+    with export(), export():
+        pass
+
+
+def test_an_export_that_waits_too_long_for_others_is_refused(monkeypatch):
+    monkeypatch.setattr(exporting, "_at_work", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(exporting, "LONGEST_WAIT_S", 0.01)
+    export, refused = exporting._waiting_for_turn, pytest.raises(BusyError, match="try again later")
+    with export(), refused, export():
         pass
 
 

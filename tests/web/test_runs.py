@@ -19,7 +19,7 @@ from fewpoint.io.jobs import write_job
 from fewpoint.io.masks import read_masks
 from fewpoint.io.projects import RunRecord, read_project
 from fewpoint.web import queueing
-from fewpoint.web.queueing import explain_end
+from fewpoint.web.queueing import Entry, explain_end, take_turns
 from fewpoint.web.server import create_app
 from web.visits import (
     ADDRESS,
@@ -271,3 +271,10 @@ def test_a_job_that_names_files_of_its_own_is_not_taken_up(client, root):
     write_job(Job(input="/etc", points="/etc/passwd"), folder / "job.json")
     answer = client.post(f"/api/projects/{project}/runs/1/resume")
     assert answer.status_code == 422 and "does not say what it was to do" in answer.json()["detail"]
+
+
+def test_runs_of_several_people_take_turns():
+    entries = [Entry(None, None, None, None, owner) for owner in "aaabbc"]  # type: ignore[arg-type]
+    ordered = take_turns(entries, {"a": 2, "b": 1})
+    assert "".join(entry.owner for entry in ordered) == "cbabaa"
+    assert [entry for entry in ordered if entry.owner == "a"] == entries[:3]

@@ -1,7 +1,9 @@
 """Whatever the schema of the interface allows or forbids, the server answers as the schema says, and never fails."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 import schemathesis
@@ -10,7 +12,6 @@ from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.generation import GenerationMode
 
 from fewpoint.web import live, queueing
-from fewpoint.web.client import Client
 from fewpoint.web.places import Root
 from fewpoint.web.server import Options, create_app
 from web.visits import make_options, make_root, serve_in_thread
@@ -23,16 +24,23 @@ schema = schemathesis.openapi.from_dict(create_app(Options(Root(Path("/nowhere")
 schema.config.generation.update(modes=[GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 
 
+def post(address: str, body: dict) -> dict:
+    request = Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urlopen(request) as answer:
+        return json.load(answer)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory) -> Iterator[tuple[str, str]]:
     """An address and a project there; runs end at once, for only the answers are looked at."""
     root = make_root(tmp_path_factory.mktemp("schema") / "root")
     real, queueing.COMMAND, live.COMMAND = (queueing.COMMAND, live.COMMAND), ("false",), ("false",)
     with serve_in_thread(create_app(make_options(root))) as address:
-        project = Client(address).open_input("frames")
-        project.add_point("object", frame=0, y=20, x=20)
-        project.run()
-        yield address, project.id
+        project = post(f"{address}/api/projects", {"input": "frames"})["id"]
+        click = {"kind": "add_point", "object": "object", "frame": 0, "y": 20, "x": 20}
+        post(f"{address}/api/projects/{project}/actions", {"action": click})
+        post(f"{address}/api/projects/{project}/runs", {})
+        yield address, project
     queueing.COMMAND, live.COMMAND = real
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewpoint.cli.gates import Host, NoToken, Users, make_gate
+from fewpoint.cli.gates import Host, NoToken, make_gate
 from fewpoint.cli.options import Assignments, ConfigPath, Device, DeviceName, Witness
 from fewpoint.cli.trust import Trust
 from fewpoint.core.job import Job
@@ -71,7 +71,6 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     no_live: NoLive = False,
     no_browser: NoBrowser = False,
     no_token: NoToken = False,
-    users: Users = None,
     trust: Trust = False,
 ) -> None:
     """Annotate in the browser.
@@ -80,14 +79,12 @@ def annotate_command(  # noqa: PLR0913 - one argument per option
     """
     if demo and input_path is not None:
         raise typer.BadParameter("give INPUT or --demo, not both")
-    if users is not None and (demo or input_path is not None):
-        raise typer.BadParameter("with --users everybody opens what is theirs; give --root, and no INPUT or --demo")
     job = make_job(device, config, assignments, witness)
     need_server()
     from fewpoint.web.server import Options
     from fewpoint.web.serving import serve
 
-    gate = make_gate(host, no_token, users)
+    gate = make_gate(host, no_token)
     if demo:
         input_path = write_demo(Path("fewpoint-demo"))
     chosen = choose_root(root, input_path)

@@ -26,7 +26,6 @@ from fewpoint.cli import (
     reproduce,
     segment,
     serve,
-    users,
 )
 from fewpoint.cli.terminal import (
     AGAIN,
@@ -71,7 +70,6 @@ app.command("bench")(bench.bench_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("fetch")(fetch.fetch_command)
 app.add_typer(models.app, name="models")
-app.add_typer(users.app, name="users")
 app.command("info")(info.info_command)
 app.command("demo")(demo.demo_command)
 give_voice(app)

@@ -17,7 +17,7 @@ from fewpoint.cli.annotate import (
     reach_pacs,
     tell,
 )
-from fewpoint.cli.gates import Host, NoToken, Users, make_gate
+from fewpoint.cli.gates import Host, NoToken, make_gate
 from fewpoint.cli.options import Assignments, ConfigPath, Device, DeviceName, PresetName, Witness
 from fewpoint.cli.trust import Trust
 
@@ -51,7 +51,6 @@ def serve_command(  # noqa: PLR0913 - one argument per option
     features: Features = None,
     dicomweb: DicomWeb = None,
     no_token: NoToken = False,
-    users: Users = None,
     trust: Trust = False,
 ) -> None:
     """Serve napari, 3D Slicer, MITK and scripts.
@@ -65,7 +64,7 @@ def serve_command(  # noqa: PLR0913 - one argument per option
     from fewpoint.web.server import Options
     from fewpoint.web.serving import serve
 
-    gate, chosen = make_gate(host, no_token, users), choose_root(root)
+    gate, chosen = make_gate(host, no_token), choose_root(root)
     check_models(witness, features)
     limits = Limits(sessions, 60 * idle, preset=str(preset))
     options = Options(chosen, gate, job, live=True, features=features or "", remote=limits, pacs=reach_pacs(dicomweb))

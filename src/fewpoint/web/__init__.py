@@ -18,5 +18,4 @@ live        the process that answers at once, seen from the server; live_worker:
 said        what was said between two states of a project
 processes   starting one and talking to it
 faults      what a visitor did wrong
-client      the same from a script
 """

@@ -9,12 +9,11 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore
 
 import numpy as np
 
@@ -37,10 +36,9 @@ from fewpoint.web.sessions import Session
 COMMAND = python_module("fewpoint.web.exporting")
 EXPORTS_FOLDER = "exports"
 MOST_AT_WORK, LONGEST_WAIT_S, LONGEST_EXPORT_S = 2, 600.0, 3600.0
-MOST_ASKED_FOR = 8  # of one user, or of all who have the one token; each that waits keeps a thread of the server
+MOST_ASKED_FOR = 8  # at once; each that waits keeps a thread of the server
 _at_work = BoundedSemaphore(MOST_AT_WORK)
-_asked_for: Counter[str] = Counter()
-_counting = Lock()
+_asked_for = BoundedSemaphore(MOST_ASKED_FOR)
 NAME = re.compile(r"run-[0-9]+-[a-z0-9-]+")
 REFUSED = 3
 
@@ -85,10 +83,8 @@ def list_formats() -> list[messages.FormatEntry]:
     ]
 
 
-def export_masks(
-    session: Session, record: RunRecord, request: messages.ExportRequest, owner: str = ""
-) -> messages.ExportMessage:
-    """Write the masks of a run in a format, in a separate process. owner: who asks for it."""
+def export_masks(session: Session, record: RunRecord, request: messages.ExportRequest) -> messages.ExportMessage:
+    """Write the masks of a run in a format, in a separate process."""
     format_name = request.format
     if format_name not in LABELS:
         raise InputError(f"the format must be one of {', '.join(LABELS)}, got {format_name}")
@@ -104,7 +100,7 @@ def export_masks(
         probabilities=request.probabilities,
         out=str(out),
     )
-    done = _run_export(order, owner)
+    done = _run_export(order)
     if done.returncode == REFUSED:
         raise InputError(done.stderr.strip().splitlines()[-1])
     if done.returncode:
@@ -113,10 +109,10 @@ def export_masks(
     return messages.ExportMessage(name=name, path=str(out), files=json.loads(done.stdout))
 
 
-def _run_export(order: ExportOrder, owner: str = "") -> subprocess.CompletedProcess[str]:
+def _run_export(order: ExportOrder) -> subprocess.CompletedProcess[str]:
     """An export in its process; others wait while as many as may are at work."""
     told, environment = json.dumps(asdict(order)), safe_environment(os.environ)
-    with _waiting_for_turn(owner):
+    with _waiting_for_turn():
         try:
             return subprocess.run(
                 COMMAND,
@@ -133,12 +129,10 @@ def _run_export(order: ExportOrder, owner: str = "") -> subprocess.CompletedProc
 
 
 @contextmanager
-def _waiting_for_turn(owner: str) -> Iterator[None]:
-    """Wait until an export may be at work; BusyError for somebody of whose exports many wait already."""
-    with _counting:
-        if _asked_for[owner] >= MOST_ASKED_FOR:
-            raise BusyError(f"{MOST_ASKED_FOR} of your exports are at work or wait; try again when one is done")
-        _asked_for[owner] += 1
+def _waiting_for_turn() -> Iterator[None]:
+    """Wait until an export may be at work; BusyError if many wait already."""
+    if not _asked_for.acquire(blocking=False):
+        raise BusyError(f"{MOST_ASKED_FOR} exports are at work or wait; try again when one is done")
     try:
         if not _at_work.acquire(timeout=LONGEST_WAIT_S):
             raise BusyError("too many exports are at work; try again later")
@@ -147,8 +141,7 @@ def _waiting_for_turn(owner: str) -> Iterator[None]:
         finally:
             _at_work.release()
     finally:
-        with _counting:
-            _asked_for[owner] -= 1
+        _asked_for.release()
 
 
 def find_export(session: Session, name: str) -> Path:

@@ -7,8 +7,6 @@ import secrets
 import socket
 import time
 import traceback
-from collections import Counter, defaultdict
-from contextlib import suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -17,16 +15,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fewpoint.web.users import User, UsersFile
-
 COOKIE = "fewpoint_token"
 LARGEST_BODY = 16 * 2**20  # a brushed mask of many runs is the largest message there is
 UPLOADS = ("/api/uploads", "/set_image")  # the second is where nnInteractive's clients send theirs
-VISITOR = "fewpoint.visitor"  # where the scope of a request says who asks
 BODY_SECONDS, SLOWEST_BYTES_PER_S = 30.0, 2**13  # a body of n bytes must be there within 30 s and n / 8192 s
-MOST_AT_ONCE = 12  # requests of one user that are worked on; others of theirs wait
-MOST_SOCKETS = 128  # of one user, or of all who have the one token
-LOOK_AGAIN_S = 1.0  # after which a socket's user is looked up again
+MOST_SOCKETS = 128  # of all who have the token
 TRY_LATER, NOT_ALLOWED = 1013, 1008
 SAFE_SITES = ("same-origin", "none")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -45,29 +38,16 @@ HEADERS = {
 
 
 @dataclass(frozen=True)
-class Visitor:
-    """Who asks. user: None on a server whose visitors are not told apart."""
-
-    user: User | None = None
-
-    @property
-    def name(self) -> str:
-        return "" if self.user is None else self.user.name
-
-
-@dataclass(frozen=True)
 class Gate:
     """What is asked of a visitor.
 
     host: the address that the server listens at. token: needed for every request; None lets in all on this machine.
-    largest_upload: bytes that one upload may have. users: whose tokens are taken instead of the one, each of which
-    opens a part of the root.
+    largest_upload: bytes that one upload may have.
     """
 
     host: str = "127.0.0.1"
     token: str | None = None
     largest_upload: int = 8 * 2**30
-    users: UsersFile | None = None
 
     @classmethod
     def for_host(cls, host: str, token: str = "", largest_upload: int = 8 * 2**30) -> "Gate":
@@ -93,22 +73,6 @@ class Gate:
             return True
         return hmac.compare_digest((given or "").encode("utf-8", "replace"), self.token.encode())
 
-    @property
-    def asks(self) -> bool:
-        """Whether a token is needed."""
-        return self.token is not None or self.users is not None
-
-    def recognise(self, given: str | None) -> Visitor | None:
-        """Who has this token; None for nobody."""
-        if self.users is None:
-            return Visitor() if self.knows(given) else None
-        user = self.users.find(given)
-        return None if user is None else Visitor(user)
-
-    def still_knows(self, visitor: Visitor) -> bool:
-        """Whether somebody who came in may stay."""
-        return self.users is None or (visitor.user is not None and self.users.holds(visitor.user))
-
     def largest_body(self, path: str) -> int:
         return self.largest_upload if path in UPLOADS else LARGEST_BODY
 
@@ -132,62 +96,39 @@ class Guard:
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app, self._gate = app, gate
-        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST_AT_ONCE))
-        self._sockets: Counter[str] = Counter()
+        self._sockets = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        visitor = scope[VISITOR] = self._gate.recognise(_find_token(headers))
-        refusal = self._examine(scope, headers, visitor)
-        if scope["type"] == "websocket":
-            if refusal is not None or visitor is None:
-                await send({"type": "websocket.close", "code": NOT_ALLOWED})
-            else:
-                await self._attend(scope, receive, send, visitor)
+        refusal = self._examine(scope, headers)
+        if scope["type"] == "http":
+            await (self._pass_on if refusal is None else refusal)(scope, receive, _marking(send))
         elif refusal is not None:
-            await refusal(scope, receive, _marking(send))
-        elif visitor is None or visitor.user is None:
-            await self._pass_on(scope, receive, _marking(send))
-        else:
-            async with self._turns[visitor.name]:
-                await self._pass_on(scope, receive, _marking(send))
-
-    async def _attend(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        """Let a socket through as long as its user may come in."""
-        if self._sockets[visitor.name] >= MOST_SOCKETS:
+            await send({"type": "websocket.close", "code": NOT_ALLOWED})
+        elif self._sockets >= MOST_SOCKETS:
             await send({"type": "websocket.close", "code": TRY_LATER})
-            return
-        self._sockets[visitor.name] += 1
-        going = asyncio.ensure_future(self._app(scope, receive, send))
-        try:
-            while not going.done() and self._gate.still_knows(visitor):
-                await asyncio.wait({going}, timeout=None if visitor.user is None else LOOK_AGAIN_S)
-            if not going.done():
-                going.cancel()
-                await asyncio.wait({going})
-                with suppress(RuntimeError):  # it may be closed by now
-                    await send({"type": "websocket.close", "code": NOT_ALLOWED})
-            elif not going.cancelled():
-                going.result()
-        finally:
-            going.cancel()
-            self._sockets[visitor.name] -= 1
+        else:
+            self._sockets += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._sockets -= 1
 
-    def _examine(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Response | None:
+    def _examine(self, scope: Scope, headers: Headers) -> Response | None:
         """The refusal, or None for a visitor who may come in."""
         gate = self._gate
         if not gate.allows_host(headers.get("host")):
             return _refuse(403, "this server goes by another name; open the address that it printed")
         if not _is_same_origin(scope, headers):
             return _refuse(403, "another site may not use this server")
-        if scope["type"] == "http" and gate.asks and scope["path"] == "/":
+        if scope["type"] == "http" and gate.token is not None and scope["path"] == "/":
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
             if asked:
                 return self._let_in(asked[0], headers)
-        if visitor is None:
+        if not gate.knows(_find_token(headers)):
             if scope["type"] == "http" and scope["path"] == "/":
                 return PlainTextResponse("Open the whole address that fewpoint printed, with its token.\n", 401)
             return _refuse(
@@ -203,7 +144,7 @@ class Guard:
 
         By a page and not by a redirect: a browser that was led here from elsewhere would not send the cookie along.
         """
-        if self._gate.recognise(asked) is None:
+        if not self._gate.knows(asked):
             return _refuse(401, "this is not the token that fewpoint printed")
         response = HTMLResponse('<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>fewpoint</title>')
         response.set_cookie(_cookie_name(headers), asked, httponly=True, samesite="strict", path="/")

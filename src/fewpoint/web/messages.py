@@ -35,8 +35,7 @@ class ErrorMessage(Strict):
 
 
 class Health(Strict):
-    """opened: the project given on the command line, if one was. device: empty until it is known. user: who asks,
-    empty where visitors are not told apart.
+    """opened: the project given on the command line, if one was. device: empty until it is known.
 
     windows: level and width of grey values by name, in Hounsfield units. labels: names that are offered for objects,
     with their codes in SNOMED CT. pacs: the address of the PACS that series can be opened from, empty without one.
@@ -46,7 +45,6 @@ class Health(Strict):
     device: str
     root: str
     opened: str | None = None
-    user: str = ""
     windows: dict[str, list[float]] = {}
     labels: dict[str, str] = {}
     pacs: str = ""

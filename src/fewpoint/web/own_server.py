@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fewpoint.web.client import ServerError
+from fewpoint.errors import FewpointError
 
 POLL_S = 0.05
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -30,7 +30,7 @@ def serve(root: Path, *options: str) -> Iterator[tuple[str, int]]:
         try:
             while not _answers(port):
                 if server.poll() is not None:
-                    raise ServerError(f"the server ended at once; try it: fewpoint annotate {' '.join(options)}")
+                    raise FewpointError(f"the server ended at once; try it: fewpoint annotate {' '.join(options)}")
                 time.sleep(POLL_S)
             yield f"http://127.0.0.1:{port}/", server.pid
         finally:
@@ -38,10 +38,10 @@ def serve(root: Path, *options: str) -> Iterator[tuple[str, int]]:
 
 
 def find_chromium() -> str:
-    """The path of a Chromium; ServerError if this machine has none."""
+    """The path of a Chromium; FewpointError if this machine has none."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        raise ServerError("there is no Chromium on this machine; apt-get install chromium")
+        raise FewpointError("there is no Chromium on this machine; apt-get install chromium")
     return found
 
 

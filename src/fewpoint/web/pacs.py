@@ -54,14 +54,14 @@ def fetch_below(pacs: Pacs, request: messages.FetchRequest, root: Root) -> str:
     return root.name(folder)
 
 
-def store_run(pacs: Pacs, session: Session, run: int, owner: str = "") -> messages.StoredMessage:
-    """Store the masks of a run where the images of its project came from, as DICOM SEG. owner: who asks for it."""
+def store_run(pacs: Pacs, session: Session, run: int) -> messages.StoredMessage:
+    """Store the masks of a run where the images of its project came from, as DICOM SEG."""
     origin = session.source.origin
     if not origin or parse_series(origin).service != pacs.address:
         raise InputError(
             "the images of this project did not come from the PACS of this server; export DICOM SEG instead"
         )
-    written = export_masks(session, session.find_run(run), messages.ExportRequest(format=SEG), owner)
+    written = export_masks(session, session.find_run(run), messages.ExportRequest(format=SEG))
     (name,) = written.files
     stored = store_seg(Path(written.path) / name, pacs)
     return messages.StoredMessage(series=stored.series, instance=stored.instance, is_new=stored.is_new)

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from fewpoint.core.plain_text import is_encodable
 from fewpoint.errors import InputError
-from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.io.decoding import explaining_read_errors
 from fewpoint.io.dicom import is_dicom
 from fewpoint.io.images import FRAMES_FOLDER
@@ -17,7 +16,6 @@ from fewpoint.io.stacks import FRAME_SUFFIXES, NUMPY_SUFFIXES, READERS, natural_
 from fewpoint.io.zarr_images import SUFFIXES as ZARR_SUFFIXES
 from fewpoint.web.faults import MissingError
 from fewpoint.web.messages import EntryKind, FileEntry, FileListing
-from fewpoint.web.users import SHARED
 
 UPLOADS_FOLDER = "fewpoint-uploads"
 HIDDEN_UPLOADS_FOLDER = ".fewpoint-uploads"  # where earlier versions kept them
@@ -32,13 +30,9 @@ FILE_SUFFIXES = tuple(suffix for suffixes in READERS for suffix in suffixes) + N
 
 @dataclass(frozen=True)
 class Root:
-    """The folder below which everything lies that the page may open.
-
-    parts: names of the folders in it that a user may open, their own first; empty for all that there is.
-    """
+    """The folder below which everything lies that the page may open."""
 
     path: Path
-    parts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, path: str | Path) -> "Root":
@@ -51,20 +45,9 @@ class Root:
         return cls(real)
 
     @property
-    def tops(self) -> tuple[Path, ...]:
-        """The folders below which all lies that may be opened."""
-        return tuple(self.path / part for part in self.parts) or (self.path,)
-
-    @property
     def uploads(self) -> Path:
         """Where files go that are sent."""
-        return self.tops[0] / UPLOADS_FOLDER
-
-    def of_user(self, name: str) -> "Root":
-        """What a user may open: the folder of their name, made if it is not there, and the one common to all."""
-        with explaining_write_errors(self.path / name):
-            (self.path / name).mkdir(exist_ok=True)
-        return Root(self.path, (name, SHARED))
+        return self.path / UPLOADS_FOLDER
 
     def resolve(self, relative: str) -> Path:
         """The real path behind a name; MissingError for one that is not there or leads out of the root.
@@ -87,10 +70,9 @@ class Root:
     def holds(self, path: Path) -> bool:
         """Whether a path, all links followed, lies below the root."""
         try:
-            real = path.resolve()
+            return path.resolve().is_relative_to(self.path)
         except (OSError, RuntimeError):
             return False
-        return any(real.is_relative_to(top) for top in self.tops)
 
     def name(self, path: Path) -> str:
         """A path below the root as the page names it."""
@@ -98,8 +80,6 @@ class Root:
 
     def list_folder(self, relative: str) -> FileListing:
         """What a folder holds that can be opened; folders first."""
-        if self.parts and PurePosixPath(relative) == PurePosixPath():
-            return FileListing(path="", parent=None, entries=[_as_folder(top) for top in self.tops if top.is_dir()])
         folder = self.resolve(relative)
         if not folder.is_dir():
             raise InputError(f"{relative[:200]} is a file; open it instead")
@@ -120,13 +100,9 @@ class Root:
 
     def find_projects(self) -> Iterator[Path]:
         """Project files not too far below the root."""
-        for top in self.tops:
-            yield from self._find_projects(top)
-
-    def _find_projects(self, top: Path) -> Iterator[Path]:
         seen = 0
-        for folder, names, files in os.walk(top):
-            depth = len(Path(folder).relative_to(top).parts)
+        for folder, names, files in os.walk(self.path):
+            depth = len(Path(folder).relative_to(self.path).parts)
             names[:] = [] if depth >= DEEPEST_SCAN else sorted(name for name in names if not _is_ours(name))
             seen += len(files)
             for name in sorted(files):
@@ -137,14 +113,10 @@ class Root:
 
     def find_inputs(self) -> Iterator[Path]:
         """Inputs not too far below the root; what lies inside of one is not listed by itself."""
-        for top in self.tops:
-            yield from self._find_inputs(top)
-
-    def _find_inputs(self, top: Path) -> Iterator[Path]:
         seen = 0
-        for folder, names, files in os.walk(top):
+        for folder, names, files in os.walk(self.path):
             here = Path(folder)
-            depth = len(here.relative_to(top).parts)
+            depth = len(here.relative_to(self.path).parts)
             inner = [here / name for name in sorted(names, key=natural_order) if not _is_ours(name)]
             kinds = {each: classify(each) for each in inner}
             names[:] = [each.name for each in inner if kinds[each] == "folder" and depth < DEEPEST_SCAN]
@@ -226,10 +198,6 @@ def _is_ours(name: str) -> bool:
     """Whether a folder is not looked into: what runs leave, hidden ones, and names that no page can show."""
     is_hidden = name.startswith(".") and name != HIDDEN_UPLOADS_FOLDER
     return is_hidden or name.endswith(RUNS_SUFFIX) or not is_encodable(name)
-
-
-def _as_folder(path: Path) -> FileEntry:
-    return FileEntry(name=path.name, path=path.name, kind="folder", size_bytes=0)
 
 
 def _dot(name: str) -> str:

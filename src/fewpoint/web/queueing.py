@@ -40,13 +40,11 @@ class Asked:
     """What a person asks of one run.
 
     warm_start: the run folder whose networks it begins with. added: files whose channels are learnt from, too.
-    owner: who asks, by whom runs take turns; "" for whoever last said something about the project.
     """
 
     warm_start: str | None = None
     time_limit_s: float | None = None
     added: tuple[str, ...] = ()
-    owner: str = ""
 
 
 def find_asked(workspace: Workspace, session: Session, request: messages.RunRequest) -> Asked:
@@ -174,9 +172,9 @@ class RunQueue:
             order = Order(job, str(session.runs_folder / str(number)), objects)
             _write_job(order)
             record = RunRecord(number, version, tuple(objects.values()), refined_from=basis, words=count_words(project))
-            return self._enter(session, order, record, asked.owner)
+            return self._enter(session, order, record)
 
-    def resume(self, session: Session, number: int, owner: str = "") -> messages.RunMessage:
+    def resume(self, session: Session, number: int) -> messages.RunMessage:
         """Go on with a run that was interrupted, or that failed."""
         with self._changed, session.lock:
             record = session.find_run(number)
@@ -185,7 +183,7 @@ class RunQueue:
             folder = session.runs_folder / str(number)
             objects = _name_objects(session, record)
             order = Order(self._take_up(session, record, find_job(folder), objects), str(folder), objects)
-            return self._enter(session, order, replace(record, state="waiting", message="", error=""), owner)
+            return self._enter(session, order, replace(record, state="waiting", message="", error=""))
 
     def _take_up(self, session: Session, record: RunRecord, job: Job, objects: dict[str, int]) -> Job:
         """A job from a folder that may have been moved since: all that it reads is taken from the open project."""
@@ -235,8 +233,8 @@ class RunQueue:
             current = self._current
             return any(each.session is session for each in (*self._waiting, *([current] if current else [])))
 
-    def list_entries(self, shown: Callable[[Session], bool] = lambda session: True) -> list[messages.QueueEntry]:
-        """All runs that go or wait, in the order in which they come. shown: whether a project may be seen."""
+    def list_entries(self) -> list[messages.QueueEntry]:
+        """All runs that go or wait, in the order in which they come."""
         with self._changed:
             entries = [*([self._current] if self._current is not None else []), *self._waiting]
         return [
@@ -250,12 +248,11 @@ class RunQueue:
                 epochs=entry.shown.epochs,
             )
             for entry in entries
-            if shown(entry.session)
         ]
 
-    def _enter(self, session: Session, order: Order, record: RunRecord, owner: str) -> messages.RunMessage:
+    def _enter(self, session: Session, order: Order, record: RunRecord) -> messages.RunMessage:
         with self._changed:
-            owner = owner or name_person(session.log.history.last_by)
+            owner = name_person(session.log.history.last_by)
             own = sum(entry.owner == owner for entry in self._waiting)
             if self._closed or own >= MOST_WAITING:
                 raise InputError(f"{own} runs are waiting already; stop one first")

@@ -1,9 +1,8 @@
 """The addresses that the page and scripts use, one function each."""
 
-import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -32,13 +31,12 @@ from fewpoint.io.pacs.service import Pacs
 from fewpoint.io.projects import SUFFIX
 from fewpoint.web import messages
 from fewpoint.web.aside import Aside
-from fewpoint.web.audit import ABOUT, Audit, AuditLog
 from fewpoint.web.broadcast import Waiting
 from fewpoint.web.edits import edit_masks
 from fewpoint.web.exporting import export_masks, find_export, list_formats
 from fewpoint.web.faults import status_of
 from fewpoint.web.following import Following
-from fewpoint.web.guard import VISITOR, Gate, Guard, Visitor
+from fewpoint.web.guard import Gate, Guard
 from fewpoint.web.imports import find_own_points, plan_import
 from fewpoint.web.pacs import fetch_below, list_series, list_studies, need_pacs, store_run
 from fewpoint.web.pictures import encode_image
@@ -73,7 +71,7 @@ from fewpoint.web.worklist import (
 )
 
 STATIC = Path(__file__).parent / "static"
-MOST_THREADS = 128  # in which requests are worked on; one user has guard.MOST_AT_ONCE of them at most
+MOST_THREADS = 128  # in which requests are worked on
 FOREVER = "private, max-age=31536000, immutable"
 Responses = dict[int | str, dict[str, Any]]
 ERROR_CODES = (400, 401, 403, 404, 408, 409, 413, 422, 429, 507)
@@ -104,9 +102,8 @@ class Options:
     """How the server is set up. job: what every run is given. opened: the project given on the command line.
 
     live: whether masks follow what is said at first, and learning goes on by itself. features: a pretrained model whose
-    features rough masks are made of, "" for none. audit: a file for who did what, None for none. remote: what
-    nnInteractive's clients may take, who are then served in the place of the page; None for the page. pacs: where
-    series can be opened from, and masks stored; None for nowhere.
+    features rough masks are made of, "" for none. remote: what nnInteractive's clients may take, who are then served in
+    the place of the page; None for the page. pacs: where series can be opened from, and masks stored; None for nowhere.
     """
 
     root: Root
@@ -116,39 +113,22 @@ class Options:
     opened: str | None = None
     live: bool = False
     features: str = ""
-    audit: Path | None = None
     remote: Limits | None = None
     pacs: Pacs | None = None
 
 
 @dataclass(eq=False)
 class State:
-    """What a visitor has to do with. user: their name, "" where visitors are not told apart."""
-
     options: Options
     workspace: Workspace
     queue: RunQueue
     following: Following
     device: str = field(default="")
-    user: str = ""
 
     @property
     def root(self) -> Root:
         """What may be opened."""
         return self.workspace.root
-
-    def of(self, visitor: Visitor) -> "State":
-        """The same server, less what a visitor may not see."""
-        if visitor.user is None:
-            return self
-        return replace(self, workspace=self.workspace.of_user(visitor.name), user=visitor.name)
-
-    def sign(self, by: str) -> str:
-        """Who did something: a user under their own name, whatever they say; else as they call themselves."""
-        if not self.user:
-            return by
-        place = re.sub("[^A-Za-z0-9/-]", "", by.rpartition(".")[2].rpartition("~")[2])
-        return f"{self.user}.{self.user}~{place}"
 
 
 def create_app(options: Options) -> FastAPI:
@@ -194,31 +174,21 @@ def create_app(options: Options) -> FastAPI:
     app.exception_handler(HTTPException)(_explain_http)
     app.add_middleware(Aside)
     app.add_middleware(Guard, gate=options.gate)
-    app.add_middleware(Audit, log=AuditLog(options.audit))
     return app
 
 
 def state_of(connection: HTTPConnection) -> State:
-    """The server as whoever asks may see it; every address gets at projects and files through this."""
-    state: State = connection.app.state.fewpoint
-    return state.of(connection.scope[VISITOR])
+    return connection.app.state.fewpoint
 
 
 TheState = Annotated[State, Depends(state_of)]
 
 
-def session_of(project: str, state: TheState, connection: HTTPConnection) -> Session:
-    session = state.workspace.find(project)
-    note_about(connection, project=state.root.name(session.log.path))
-    return session
+def session_of(project: str, state: TheState) -> Session:
+    return state.workspace.find(project)
 
 
 TheSession = Annotated[Session, Depends(session_of)]
-
-
-def note_about(connection: HTTPConnection, **facts: object) -> None:
-    """Say what a request is about, for the audit."""
-    connection.scope[ABOUT] = {**connection.scope.get(ABOUT, {}), **facts}
 
 
 def show_page() -> Response:
@@ -233,7 +203,6 @@ def health(state: TheState) -> messages.Health:
         device=state.device,
         root=str(state.root.path),
         opened=state.options.opened,
-        user=state.user,
         windows={name: list(window) for name, window in WINDOWS.items()},
         labels=CODES,
         pacs="" if state.options.pacs is None else str(state.options.pacs.address),
@@ -253,7 +222,6 @@ async def upload(request: Request, state: TheState) -> messages.Uploaded:
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [(part.filename or "", part.file) for part in form.getlist("files") if isinstance(part, UploadFile)]
         path = await run_in_threadpool(store_files, files, state.root)
-    note_about(request, input=path)
     return messages.Uploaded(path=path)
 
 
@@ -294,12 +262,12 @@ def show_work(state: TheState) -> list[messages.WorkEntry]:
 @router.post("/work/exports")
 def export_work(state: TheState, request: messages.ExportAllRequest) -> list[messages.ExportMessage]:
     """Write the masks of every study that was accepted."""
-    return export_all(state.workspace, request, state.user)
+    return export_all(state.workspace, request)
 
 
 @router.get("/queue")
 def show_queue(state: TheState) -> list[messages.QueueEntry]:
-    return state.queue.list_entries(state.workspace.shows)
+    return state.queue.list_entries()
 
 
 @router.get("/formats")
@@ -313,9 +281,8 @@ def list_projects(state: TheState) -> list[messages.ProjectEntry]:
 
 
 @router.post("/projects")
-def open_project(request: messages.OpenRequest, state: TheState, connection: HTTPConnection) -> messages.ProjectMessage:
+def open_project(request: messages.OpenRequest, state: TheState) -> messages.ProjectMessage:
     root, workspace = state.root, state.workspace
-    note_about(connection, **request.model_dump(exclude_none=True))
     if request.project is not None:
         return workspace.open_project(root.resolve(request.project)).describe()
     return workspace.open_input(root.resolve(request.input or "")).describe()
@@ -328,7 +295,7 @@ def show_project(session: TheSession) -> messages.ProjectMessage:
 
 @router.post("/projects/{project}/actions")
 def do_action(session: TheSession, state: TheState, request: messages.ActionRequest) -> messages.ActionResult:
-    done = session.do(request.action, request.base_version, state.sign(request.by))
+    done = session.do(request.action, request.base_version, request.by)
     state.following.hear(session, request.view)
     return done
 
@@ -380,7 +347,7 @@ def _change(session: Session, state: State, plan: Callable[[], Sequence[Action]]
     done = None
     with session.lock:
         for action in plan():
-            done = session.do(action, by=state.sign(by))
+            done = session.do(action, by=by)
     state.following.hear(session)
     if done is None:
         raise InputError("the file holds nothing to take over; give another one")
@@ -442,7 +409,7 @@ def show_frame(
 def start_run(session: TheSession, state: TheState, request: messages.RunRequest) -> messages.RunMessage:
     """Begin a run; it goes on when the page is closed."""
     asked = find_asked(state.workspace, session, request)
-    begun = state.queue.add(session, request.refine, replace(asked, owner=state.user))
+    begun = state.queue.add(session, request.refine, asked)
     state.following.note_run(session)
     return begun
 
@@ -463,15 +430,15 @@ def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
 @router.post("/projects/{project}/runs/{run}/resume")
 def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
     """Go on with a run that was interrupted or failed."""
-    resumed = state.queue.resume(session, run, state.user)
+    resumed = state.queue.resume(session, run)
     state.following.note_run(session)
     return resumed
 
 
 @router.post("/projects/{project}/review")
-def review(session: TheSession, state: TheState, request: messages.ReviewRequest) -> messages.ProjectMessage:
+def review(session: TheSession, request: messages.ReviewRequest) -> messages.ProjectMessage:
     """Accept or reject the masks as they are now."""
-    return session.review(request.verdict, state.sign(request.by))
+    return session.review(request.verdict, request.by)
 
 
 @router.get("/projects/{project}/storage")
@@ -543,18 +510,15 @@ def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessa
 
 
 @router.post("/projects/{project}/runs/{run}/exports")
-def start_export(
-    session: TheSession, state: TheState, run: int, request: messages.ExportRequest, connection: HTTPConnection
-) -> messages.ExportMessage:
+def start_export(session: TheSession, run: int, request: messages.ExportRequest) -> messages.ExportMessage:
     """Write the masks of a run in another format; brushed frames are as they were drawn."""
-    note_about(connection, format=request.format)
-    return export_masks(session, session.find_run(run), request, state.user)
+    return export_masks(session, session.find_run(run), request)
 
 
 @router.post("/projects/{project}/runs/{run}/store")
 def store_masks(session: TheSession, state: TheState, run: int) -> messages.StoredMessage:
     """Store the masks of a run as DICOM SEG in the PACS that its images came from; the same masks are stored once."""
-    return store_run(need_pacs(state.options.pacs), session, run, state.user)
+    return store_run(need_pacs(state.options.pacs), session, run)
 
 
 @router.get("/projects/{project}/exports/{name}", response_class=FileResponse)
@@ -568,7 +532,7 @@ def download_export(session: TheSession, name: str) -> Response:
 async def watch(socket: WebSocket, project: str, state: TheState) -> None:
     """Tell a page what happens to a project until it goes away."""
     try:
-        session = await run_in_threadpool(session_of, project, state, socket)
+        session = await run_in_threadpool(session_of, project, state)
     except FewpointError:
         await socket.close(1008)
         return

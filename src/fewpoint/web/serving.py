@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import mkstemp
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,12 +20,14 @@ from fewpoint.errors import InputError, OutputError
 from fewpoint.io.apart.calls import WITHIN
 from fewpoint.io.apart.forker import warm_up
 from fewpoint.io.projects import is_project
-from fewpoint.web.audit import audit_file
-from fewpoint.web.connections import LARGEST_HEAD, MOST_CONNECTIONS, BoundedProtocol, allow_descriptors
 from fewpoint.web.guard import is_loopback
-from fewpoint.web.keys import keep_key, write_door
 from fewpoint.web.server import Options, State, create_app
-from fewpoint.web.users import SHARED
+
+MOST_CONNECTIONS = 512
+LARGEST_HEAD = 2**15  # bytes of a request's first line and headers
+PAGE = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>fewpoint</title>'
+)
 
 
 def serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
@@ -47,11 +50,9 @@ def _reading_within(root: Path) -> Iterator[None]:
 
 
 def _serve(options: Options, port: int, opened: Path | None, *, open_page: bool, tell: Callable[[str], None]) -> None:
-    most = allow_descriptors()
     warm_up(opened)
     listener = _listen(options.gate.host, port)
-    options = replace(options, audit=audit_file())
-    left: list[Path | None] = []
+    door: Path | None = None
     app = create_app(options)
     state = app.state.fewpoint
     try:
@@ -64,22 +65,27 @@ def _serve(options: Options, port: int, opened: Path | None, *, open_page: bool,
             tell(f"project: {session.log.path}")
             for note in session.notes:
                 tell(f"note:    {note}")
-        at = listener.getsockname()[1]
-        address = _address(options, at)
+        address = _address(options, listener.getsockname()[1])
         for line in _introduce(options, address):
             tell(line)
-        if options.gate.token is not None:
-            left.append(keep_key(at, options.gate.token))
-        if open_page and options.gate.users is None:
-            left.append(write_door(address))
-            threading.Timer(1.0, webbrowser.open, [f"file://{left[-1]}"]).start()
+        if open_page:
+            door = write_door(address)
+            threading.Timer(1.0, webbrowser.open, [f"file://{door}"]).start()
         threading.Thread(target=_find_device, args=(state, options.job.device), daemon=True).start()
-        uvicorn.Server(configure(app, most)).run(sockets=[listener])
+        uvicorn.Server(configure(app)).run(sockets=[listener])
     finally:
         state.workspace.close()
         listener.close()
-        for path in filter(None, left):
-            path.unlink(missing_ok=True)
+        if door is not None:
+            door.unlink(missing_ok=True)
+
+
+def write_door(address: str) -> Path:
+    """A page that leads to an address with a token, for a browser to open: its command line can be listed by others."""
+    number, name = mkstemp(prefix="fewpoint-", suffix=".html")  # which nobody else can read
+    with open(number, "w") as stream:
+        stream.write(PAGE.format(address=address))
+    return Path(name)
 
 
 def _introduce(options: Options, address: str) -> list[str]:
@@ -87,25 +93,24 @@ def _introduce(options: Options, address: str) -> list[str]:
     server, _, token = address.partition("?token=")
     lines = [f"page:    {address}"] if options.remote is None else [f"server:  {server.rstrip('/')}"]
     lines += [f"api key: {token}"] if token and options.remote is not None else []
-    return [*lines, f"note:    {_warn(options)}", f"audit:   {options.audit}"]
+    return [*lines, f"note:    {_warn(options)}"]
 
 
 def _warn(options: Options) -> str:
     """Who can come in."""
-    encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
-    if options.gate.users is not None:
-        return f"each user of {options.gate.users.path} opens their own folder below the root, and {SHARED}{encrypted}"
     if options.gate.token is None:
         return "everybody who works on this machine can open everything below the root"
+    encrypted = "" if is_loopback(options.gate.host) else "; nothing is encrypted on the way"
     what = "this address" if options.remote is None else "this key"
     return f"whoever has {what} can open everything below the root{encrypted}"
 
 
-def configure(app: FastAPI, most_connections: int = MOST_CONNECTIONS) -> uvicorn.Config:
+def configure(app: FastAPI) -> uvicorn.Config:
     """How uvicorn serves the application; pages that stay open do not keep it from ending."""
     return uvicorn.Config(
         app,
-        http=type("Protocol", (BoundedProtocol,), {"most": most_connections}),
+        http="h11",
+        limit_concurrency=MOST_CONNECTIONS,
         h11_max_incomplete_event_size=LARGEST_HEAD,
         log_level="warning",
         access_log=False,

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -481,20 +480,6 @@ class Workspace:
         self._lock = threading.RLock()
         self._opening: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
-    def of_user(self, name: str) -> "Workspace":
-        """The same open projects, of which only those can be found that a user may open."""
-        narrow = copy(self)
-        narrow.root = self.root.of_user(name)
-        narrow.store = Store(narrow.root, self.store.fallback / "users" / name)
-        return narrow
-
-    def shows(self, session: Session) -> bool:
-        """Whether an open project may be seen here: both it and its input."""
-        if not self.root.parts:
-            return True
-        is_near = self.root.holds(session.log.path) or session.log.path.parent == self.store.fallback
-        return is_near and self.root.holds(Path(session.source.path))
-
     def open_input(self, path: Path) -> Session:
         """The project of an input, begun if there is none."""
         place, notes = self.store.place(path)
@@ -517,11 +502,8 @@ class Workspace:
             return self._find_open(project_id(path)) or self._open(path)
 
     def _find_open(self, number: str) -> Session | None:
-        """An open project; MissingError for one that is not to be seen here."""
         opened = self._sessions.get(number)
         if opened is not None:
-            if not self.shows(opened):
-                raise MissingError(NO_PROJECT)
             opened.used_at = time.monotonic()
         return opened
 

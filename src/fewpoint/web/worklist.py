@@ -72,17 +72,15 @@ def _find_verdict(file: ProjectFile) -> Verdict:
     return file.review.verdict if file.review.version == file.history.version else ""
 
 
-def export_all(
-    workspace: Workspace, request: messages.ExportAllRequest, owner: str = ""
-) -> list[messages.ExportMessage]:
-    """Write the masks of every project that was accepted. owner: who asks for it."""
+def export_all(workspace: Workspace, request: messages.ExportAllRequest) -> list[messages.ExportMessage]:
+    """Write the masks of every project that was accepted."""
     accepted = [project_id(path) for path, file in _read_projects(workspace) if _find_verdict(file) == "accepted"]
     sessions = [workspace.find(number) for number in accepted]
     ready = [(session, shown) for session in sessions if (shown := session.find_shown()) is not None]
     if not ready:
         raise InputError("no study was accepted yet; check one and accept it first")
     wanted = messages.ExportRequest(format=request.format, probabilities=request.probabilities)
-    return [export_masks(session, shown, wanted, owner) for session, shown in ready]
+    return [export_masks(session, shown, wanted) for session, shown in ready]
 
 
 def describe_series(folder: Path, root: Root) -> list[messages.SeriesEntry]:

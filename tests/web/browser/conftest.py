@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fewpoint.errors import FewpointError
 from fewpoint.evaluation.phantom import Phantom, make_phantom
-from fewpoint.web.client import ServerError
 from fewpoint.web.own_server import find_chromium
 from synthetic import save_frames, save_settings
 from tiny_runs import TINY
@@ -280,7 +280,7 @@ def name_folder(request: pytest.FixtureRequest) -> str:
 def chromium():
     try:
         executable = find_chromium()
-    except ServerError as error:
+    except FewpointError as error:
         pytest.skip(str(error))
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; pip install '.[test]'")
     with api.sync_playwright() as playwright:

@@ -15,7 +15,6 @@ import pytest
 from fewpoint.web.guard import Gate
 from fewpoint.web.remote.limits import Limits
 from fewpoint.web.server import create_app
-from fewpoint.web.users import UsersFile, add_user
 from web.remote.visitor import RefusedError, Visitor, pack
 from web.visits import make_options, make_root, serve_in_thread
 
@@ -340,16 +339,3 @@ def test_the_guard_asks_clients_for_the_token_as_their_key_and_no_page_is_served
         for path in ("/", "/static/app.js"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(urllib.request.Request(address + path, headers=key))
-
-
-def test_a_session_is_the_users_who_began_it_alone(tmp_path):
-    keys = {name: add_user(tmp_path / "users.json", name) for name in ("anna", "bob")}
-    options = make_options(make_root(tmp_path / "root"), live=True, remote=Limits())
-    app = create_app(replace(options, gate=Gate(users=UsersFile(tmp_path / "users.json"))))
-    with serve_in_thread(app) as address:
-        anna, bob = Visitor(address, keys["anna"]), Visitor(address, keys["bob"])
-        taken = {"X-Lease-Token": anna.claimed["lease_token"]}
-        for path in ("/heartbeat", "/undo", "/reset_interactions", "/release"):
-            with pytest.raises(RefusedError, match="410: there is no such session"):
-                bob.post(path, **taken)
-        assert anna.post("/heartbeat")[0]

@@ -39,10 +39,10 @@ WIDER = {"bool": "uint8", "float16": "float32", "int64": "float64", "uint64": "f
 
 
 class Lease:
-    """One session of a client. owner: the user who began it. busy: held by whoever works with it."""
+    """One session of a client. busy: held by whoever works with it."""
 
-    def __init__(self, folder: Path, now: float, owner: str = "") -> None:
-        self.token, self.owner = secrets.token_urlsafe(32), owner
+    def __init__(self, folder: Path, now: float) -> None:
+        self.token = secrets.token_urlsafe(32)
         self.folder = folder
         self.seen_at = self.used_at = now
         self.busy = threading.Lock()
@@ -100,21 +100,14 @@ class Leases:
         self._lock.release()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def claim(self, owner: str = "") -> Lease:
-        """A new session of a user, "" where visitors are not told apart."""
+    def claim(self) -> Lease:
+        """A new session."""
         with self._changed:
             if self._closed or len(self._leases) >= self.limits.most_sessions:
                 raise FullError(f"all {self.limits.most_sessions} sessions of this server are in use; try again later")
-            lease = Lease(Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)), self._clock(), owner)
+            lease = Lease(Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)), self._clock())
             self._leases[lease.token] = lease
             return lease
-
-    def refuse_others(self, token: str | None, user: str) -> None:
-        """Raise GoneError, as for no session, if this is the session of another user."""
-        with self._changed:
-            lease = self._leases.get(token or "")
-        if lease is not None and lease.owner != user:
-            raise GoneError(GONE)
 
     def find(self, token: str | None) -> Lease:
         """The session of a token, which has given a sign of life."""

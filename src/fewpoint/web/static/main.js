@@ -30,7 +30,6 @@ import { setUpTimeline } from "./timeline.js";
 import { setUpWindow } from "./window-panel.js";
 import { setUpWorklist } from "./worklist.js";
 import { setUpViewer } from "./viewer.js";
-import { becomeUser } from "./who.js";
 
 const masks = new Masks(() => stages.forEach((each) => each.draw()));
 /** The planes that are seen, the large one first. */
@@ -69,7 +68,6 @@ for (const dialog of document.querySelectorAll("dialog")) {
 /** The project that the address names, else the one that the server was started with, else a choice. */
 async function begin() {
   const health = await attempt(readHealth);
-  becomeUser(health?.user ?? "");
   setUpWindow(health?.windows ?? {});
   offerLabels(health?.labels ?? {});
   setUpPacs(health?.pacs ?? "");

@@ -10,7 +10,6 @@
  * @property {string} device
  * @property {string} root
  * @property {string | null} opened  the project that the server was started with
- * @property {string} user  who asks, empty where visitors are not told apart
  * @property {Record<string, [number, number]>} windows  level and width of grey values by name
  * @property {Record<string, string>} labels  names that are offered for objects, with their codes
  * @property {string} pacs  where series can be opened from; empty without a PACS

@@ -17,21 +17,9 @@ function keepId(storage, key) {
 const NAME = "fewpoint name";
 const browser = keepId(localStorage, BROWSER);
 const tab = keepId(sessionStorage, TAB);
-let user = "";
-
-/** Be the one whom the server knows by their token; it signs what is done here, whatever the page says. @param {string} name */
-export const becomeUser = (name) => {
-  user = name;
-};
-
-/** Whether the server knows who this is, so that nobody need say. */
-export const isKnown = () => user !== "";
 
 /** What the person calls themselves; empty if they do not say. */
-export const myName = () => user || (localStorage.getItem(NAME) ?? "");
-
-/** The browser as the server tells it apart: one of a user is theirs alone. */
-const place = () => (user === "" ? browser : `${user}~${browser}`);
+export const myName = () => localStorage.getItem(NAME) ?? "";
 
 /** @param {string} name */
 export const setMyName = (name) => localStorage.setItem(NAME, name.replace(/[./]/g, " ").trim().slice(0, 30));
@@ -40,4 +28,4 @@ export const setMyName = (name) => localStorage.setItem(NAME, name.replace(/[./]
 export const me = () => `${myName() === "" ? "" : `${myName()}.`}${browser}/${tab}`;
 
 /** Whether one of those who did something is this person, as the server tells them apart. @param {string[]} people */
-export const isAmong = (people) => people.some((by) => ["", place()].includes((by.split("/")[0].split(".").at(-1) ?? "")));
+export const isAmong = (people) => people.some((by) => ["", browser].includes((by.split("/")[0].split(".").at(-1) ?? "")));

@@ -6,7 +6,7 @@ import { find, make } from "./dom.js";
 import { attempt, complain, tell } from "./notices.js";
 import { enter, knowProject } from "./session.js";
 import { get, openProject, set, watch } from "./store.js";
-import { isKnown, myName, setMyName } from "./who.js";
+import { myName, setMyName } from "./who.js";
 
 /** @typedef {import("./types.js").WorkEntry} Entry */
 
@@ -36,7 +36,6 @@ export function setUpWorklist() {
 export async function openWorklist() {
   const name = find("my-name", HTMLInputElement);
   name.value = myName();
-  name.readOnly = isKnown();
   const dialog = find("worklist", HTMLDialogElement);
   if (!dialog.open) dialog.showModal();
   await refresh();

@@ -162,6 +162,9 @@ class Answers:
         """Of many faults at once."""
         self.ask(kind, key, lambda: json.dumps(find()))
 
+    def get(self, kind: str, key: str) -> str:
+        return self.found.get(kind, {}).get(key, "")
+
     def get_many(self, kind: str) -> dict[str, str]:
         return {key: what for text in self.found.get(kind, {}).values() for key, what in json.loads(text).items()}
 
@@ -199,7 +202,7 @@ def find_one_by_one(tree: Tree, fault: Fault, choices: Sequence[Sequence[str]]) 
 
 def try_shadow(shadow: Shadow, faults: dict[str, Fault], answers: Answers) -> None:
     """All cases with all faults that are left, those cases first that say most."""
-    left = {key: fault for key, fault in faults.items() if not answers.found["short, nearest"][key]}
+    left = {key: fault for key, fault in faults.items() if not answers.get("short, nearest", key)}
     listed = [sys.executable, "-P", str(shadow.tree.root / "tests/shadow/drive.py"), "--list"]
     known = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
     cases = [*CASES, *(case for case in known if case not in CASES)]
@@ -210,7 +213,7 @@ def try_old_folders(tree: Tree, faults: dict[str, Fault], answers: Answers) -> N
     """All tests of a folder with all of its faults that are left."""
     for folder in FOLDERS:
         left = {key: fault for key, fault in faults.items() if fault.path.split("/")[2] == folder}
-        left = {key: fault for key, fault in left.items() if not answers.found["old, nearest"][key]}
+        left = {key: fault for key, fault in left.items() if not answers.get("old, nearest", key)}
         find = partial(find_together, tree, left, [f"tests/{folder}", f"src/fewpoint/{folder}"])
         answers.ask_many("old, folder", folder, find)
 
@@ -226,8 +229,8 @@ def find(answers: Answers, key: str) -> dict[str, str]:
     """What found a fault, by column of the table."""
     by_case = answers.get_many("shadow")
     return {
-        "old": answers.found["old, nearest"][key] or answers.get_many("old, folder").get(key, ""),
-        "short": answers.found["short, nearest"][key] or answers.get_many("short, rest").get(key, ""),
+        "old": answers.get("old, nearest", key) or answers.get_many("old, folder").get(key, ""),
+        "short": answers.get("short, nearest", key) or answers.get_many("short, rest").get(key, ""),
         "shadow": f"`{by_case[key]}`" if key in by_case else "",
     }
 
@@ -252,7 +255,7 @@ def make_table(faults: dict[str, Fault], answers: Answers) -> list[str]:
         texts = [f"`{text.replace('|', chr(92) + '|')}`" for text in (fault.before, fault.after)]
         tests = [found["old"], found["short"]]
         shown = [f"`{test.removeprefix('tests/').partition('[')[0]}`" if test else "" for test in tests]
-        night = answers.found.get("nightly", {}).get(key, "") and "finds it"
+        night = answers.get("nightly", key) and "finds it"
         lines.append(f"| {key} | {fault.kind} | {place} | {' | '.join([*texts, *shown, found['shadow'], night])} |")
     old = [key for key, found in columns.items() if found["old"]]
     now = [key for key, found in columns.items() if found["short"] or found["shadow"]]
@@ -293,16 +296,19 @@ def main() -> None:
     drawn = draw(new.root, FOLDERS, given.each, given.seed)
     faults = {str(number): fault for number, fault in enumerate(drawn, start=1)}
     answers = Answers(out / "answers.json")
-    try_nearest(old, "old", faults, answers)
-    try_nearest(new, "short", faults, answers)
-    try_shadow(Shadow(new, out / "shadow"), faults, answers)
-    try_old_folders(old, faults, answers)
-    try_short_rest(new, faults, answers)
-    try_nightly(Tree(new.root, given.python, ALL), faults, answers)
     commit, today = ask_git(new.root, "rev-parse", "--short", "HEAD"), datetime.now(UTC).date()
     head = f"Commit {commit}, the old tests those of {given.old}; {describe_processor()}; {today}; seed {given.seed}."
-    text = "\n".join(["# Small faults, and which tests find them", "", head, "", *make_table(faults, answers), ""])
-    (out / "mutants.md").write_text(text, encoding="utf-8")
+    for find_more in (
+        partial(try_nearest, old, "old"),
+        partial(try_nearest, new, "short"),
+        partial(try_shadow, Shadow(new, out / "shadow")),
+        partial(try_short_rest, new),
+        partial(try_old_folders, old),
+        partial(try_nightly, Tree(new.root, given.python, ALL)),
+    ):
+        find_more(faults, answers)
+        text = "\n".join(["# Small faults, and which tests find them", "", head, "", *make_table(faults, answers), ""])
+        (out / "mutants.md").write_text(text, encoding="utf-8")
     print(text)
 
 

@@ -66,6 +66,8 @@ def main() -> int:
     HERE.record(cases, usual)
     HERE.record(cases, plain, "--float32")
     KEPT.mkdir(exist_ok=True)
+    for gone in KEPT.glob("*.npz"):
+        gone.unlink()
     f1s = {}
     for case in cases:
         masks = read_masks(usual / case)

@@ -106,7 +106,7 @@ def test_the_pages_name_every_file_that_formats_write():
 def test_extras_are_those_of_the_package():
     from fewpoint.io.extras import EXTRAS
 
-    assert set(EXTRAS) == list_extras() - {"docs", "test"}
+    assert set(EXTRAS) == list_extras() - {"docs", "nightly", "test"}
 
 
 def list_extras() -> set[str]:

@@ -81,7 +81,7 @@ def _change_element(image, dice: random.Random) -> None:
         )
     elif name in DICOM_LISTS:
         setattr(image, name, [dice.choice([0, -1, "1e300", "1e-300", 7])] * dice.choice([1, 2, 3, 6]))
-    elif name == "PixelData":
+    elif name == "PixelData" and name in image:
         image.PixelData = image.PixelData[: dice.choice([0, 2, 16])]
     else:
         setattr(image, name, dice.choice(["", "1.2.3", "RGB", "PALETTE COLOR", "YBR_FULL", "x" * 16]))

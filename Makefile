@@ -60,12 +60,15 @@ fuzz: $(VENV)/installed-test
 faults: $(VENV)/installed-test
 	$(BIN)/python tests/faults/faults.py
 
-# Tests that train little, with the earliest version of everything that pyproject.toml allows.
+# Tests that train little, with the earliest version of everything that pyproject.toml allows. If torch's own index cannot
+# be reached, with the torch that is tested elsewhere.
+INSTALL_LOWEST := $(TOOLS)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct \
+  --override build/lowest/torch.txt --editable '.[test]'
 lowest: build/tools/installed
 	$(TOOLS)/uv venv --quiet --clear --python $(PYTHON) build/lowest
 	echo "$(LOWEST_TORCH)" > build/lowest/torch.txt
-	$(TOOLS)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct \
-	  --override build/lowest/torch.txt $(LOWEST_FROM) --editable '.[test]'
+	$(INSTALL_LOWEST) $(LOWEST_FROM) || { echo "$(LOWEST_TORCH) cannot be had; $(TORCH) takes its place"; \
+	  echo "$(TORCH)" > build/lowest/torch.txt && $(INSTALL_LOWEST); }
 	build/lowest/bin/python -m pytest -n 3 --dist loadfile $(LOWEST_TESTS)
 
 # The newest versions that go together on every Python and system; the tests say whether they are good.

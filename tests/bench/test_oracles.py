@@ -44,10 +44,10 @@ def test_nnpu_is_handed_the_true_shares_or_their_mean_and_trains_with_nothing_el
     assert sum(isinstance(event, EpochFinished) for event in events) == 4
 
 
-def test_nnpu_s_schedule_is_the_paper_s_with_the_later_rate_for_batches_of_ten():
+def test_nnpu_s_schedule_is_the_paper_s():
     phases = ORACLES["nnpu-true"].phases
     assert (phases.warmup_epochs, phases.warmup_rate) == (50, 1e-4)
-    assert (phases.final_epochs, phases.final_rate) == (100, 5e-5)
+    assert (phases.final_epochs, phases.final_rate) == (100, 1e-5)
     assert NnPuSettings().given_prior.factor == 1
 
 

@@ -13,7 +13,8 @@ from fewpoint.methods.competitors.eel import (
     best_step,
     boost,
     build_affinity,
-    colour_likelihood,
+    calibrate,
+    colour_density,
     expected_loss,
     guess_probabilities,
     propagate,
@@ -28,18 +29,34 @@ from fewpoint.methods.competitors.settings import (
 from fewpoint.superpixels.slic import SuperpixelSettings
 
 
-def test_likelihood_is_one_at_the_mean_and_falls_with_the_mahalanobis_distance():
+def test_the_density_is_normalised_and_falls_with_the_mahalanobis_distance():
     """Pixels 0.4 and 0.6: mean 0.5, variance 0.01 + 0.0001; 0.6005 is one deviation away."""
     pixels = np.array([[0.4], [0.6]])
     means = np.array([[0.5], [0.5 + np.sqrt(0.0101)]])
-    np.testing.assert_allclose(colour_likelihood(means, pixels), [1, np.exp(-0.5)])
+    peak = 1 / np.sqrt(2 * np.pi * 0.0101)
+    np.testing.assert_allclose(colour_density(means, pixels), [peak, peak * np.exp(-0.5)])
 
 
-def test_the_guess_is_the_best_over_all_clicked_superpixels():
-    frames = np.array([[[0, 0, 100, 100, 200, 200]]], np.uint8)
-    superpixels = SuperpixelMap(np.array([[[0, 0, 1, 1, 2, 2]]], np.int32))
-    guess = guess_probabilities(ImageSequence.from_array(frames), superpixels, np.array([True, False, True]))
-    np.testing.assert_allclose(guess, [1, 0, 1], atol=1e-6)
+def test_a_superpixel_of_one_colour_has_a_higher_density_than_one_of_many():
+    """Two channels, both of variance 0.0001 (the ridge alone) or 0.0101: the ratio is that of the variances."""
+    uniform, mixed = np.zeros((4, 2)), np.array([[0.1, 0.1], [-0.1, -0.1], [0.1, -0.1], [-0.1, 0.1]])
+    densities = [colour_density(np.zeros((1, 2)), pixels)[0] for pixels in (uniform, mixed)]
+    assert densities[0] / densities[1] == pytest.approx(0.0101 / 0.0001)
+
+
+def test_the_guess_is_the_best_over_the_clicked_superpixels_of_the_frame():
+    """Both ends are clicked on the first frame, nothing on the second, although it looks the same."""
+    frames = np.tile(np.array([0, 0, 100, 100, 200, 200], np.uint8), (2, 1, 1))
+    superpixels = SuperpixelMap(np.tile(np.array([0, 0, 1, 1, 2, 2], np.int32), (2, 1, 1)))
+    positive = np.array([True, False, True, False, False, False])
+    guess = guess_probabilities(ImageSequence.from_array(frames), superpixels, positive)
+    peak = 1 / np.sqrt(2 * np.pi * 1e-4)
+    np.testing.assert_allclose(guess, [peak, 0, peak, 0, 0, 0], atol=1e-6)
+
+
+def test_half_of_the_clicked_superpixels_are_certain_however_high_the_densest_is():
+    expected, positive = np.array([2.0, 4.0, 1000.0, 1.0]), np.array([True, True, True, False])
+    assert calibrate(expected, positive).tolist() == [0.5, 1.0, 1.0, 0.25]
 
 
 def test_affinity_is_that_of_a_slow_version():

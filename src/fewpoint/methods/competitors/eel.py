@@ -1,12 +1,12 @@
 """EEL (Lejeune et al., 2017): boosted stumps under an expected exponential loss of propagated probabilities.
 
-1. Guess: a superpixel's likelihood under the colours of the clicked superpixel that fits it best.
+1. Guess: the density of a superpixel's colour under those of the clicked superpixel of its frame that fits it best.
 2. Propagate the guess over neighbours that move alike.
 3. Boost stumps on deep features; unlabelled superpixels count as both classes, weighed by their propagated probability.
 
 What differs from the original: it had features of a network pretrained on photographs, here they are those of an
-autoencoder of the sequence itself. Likelihoods are relative to their peak, and propagated values are scaled so that
-clicked superpixels are certain, on average; these belong to the mask whatever their score.
+autoencoder of the sequence itself. Densities have no upper limit: propagated values are scaled so that half of
+the clicked superpixels are certain; all of these belong to the mask whatever their score.
 
 Threshold: the loss's own, f = 0, at which both classes cost the same; as a probability, 1 / (1 + e^-2f) = 0.5.
 """
@@ -75,9 +75,9 @@ class Affinity(Protocol):
 
 
 def guess_probabilities(sequence: ImageSequence, superpixels: SuperpixelMap, positive: np.ndarray) -> np.ndarray:
-    """(total,) best likelihood exp(-m^2 / 2) of a superpixel's mean colour under any clicked superpixel's colours.
+    """(total,) density of a superpixel's mean colour under the colours of a superpixel that was clicked on its frame.
 
-    m is the Mahalanobis distance, by the mean and covariance of the clicked superpixel's pixels.
+    Of several clicked superpixels the one that gives the most counts. 0 on frames without a click.
     """
     window = window_of(sequence)
     colours = np.stack([to_colours(window.apply(frame)) for frame in walk(sequence.frames)])
@@ -85,16 +85,21 @@ def guess_probabilities(sequence: ImageSequence, superpixels: SuperpixelMap, pos
     frames, best = frame_of_region(superpixels), np.zeros(superpixels.total)
     for region in np.flatnonzero(positive):
         frame = frames[region]
+        own = superpixels.on_frame(frame)
         pixels = colours[frame][superpixels.global_labels(frame) == region]
-        best = np.maximum(best, colour_likelihood(means, pixels))
+        best[own] = np.maximum(best[own], colour_density(means[own], pixels))
     return best
 
 
-def colour_likelihood(means: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    """(N,) exp(-m^2 / 2) of (N, C) colours under the Gaussian of (P, C) pixels, 1 at its peak."""
+def colour_density(means: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    """(N,) density of (N, C) colours under the Gaussian N(m, S) of (P, C) pixels.
+
+    exp(-(x - m)' S^-1 (x - m) / 2) / sqrt(det(2 pi S))
+    """
     covariance = np.cov(pixels.T, bias=True).reshape(pixels.shape[1], -1) + RIDGE * np.eye(pixels.shape[1])
     differences = means - pixels.mean(axis=0)
-    return np.exp(-0.5 * (differences @ np.linalg.inv(covariance) * differences).sum(axis=1))
+    squares = (differences @ np.linalg.inv(covariance) * differences).sum(axis=1)
+    return np.exp(-0.5 * squares) / np.sqrt(np.linalg.det(2 * np.pi * covariance))
 
 
 def build_affinity(superpixels: SuperpixelMap, directions: np.ndarray, settings: PropagationSettings) -> Affinity:
@@ -136,18 +141,19 @@ def propagate(guess: np.ndarray, affinity: Affinity, settings: PropagationSettin
     probabilities = guess
     for _ in range(settings.steps):
         probabilities = settings.keep * (affinity @ probabilities) + (1 - settings.keep) * guess
-    return np.clip(probabilities, 0, 1)
+    return probabilities
 
 
 def calibrate(expected: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """(total,) propagated values as probabilities: scaled so that clicked superpixels, which are certain, have mean 1.
+    """(total,) propagated values as probabilities, scaled so that clicked superpixels, which are sure, have median 1.
 
-    Propagation averages over neighbours and keeps no scale: after ten steps even a clicked superpixel is far below 1.
+    Neither densities nor propagation have a scale of their own. The median, since a clicked superpixel of one colour
+    has a density many times that of others, which would decide a mean alone.
 
     >>> calibrate(np.array([0.4, 0.6, 0.1, 0.8]), np.array([True, True, False, False])).tolist()
     [0.8, 1.0, 0.2, 1.0]
     """
-    return np.clip(expected / max(float(expected[positive].mean()), 1e-12), 0, 1)
+    return np.clip(expected / max(float(np.median(expected[positive])), 1e-12), 0, 1)
 
 
 def boost(

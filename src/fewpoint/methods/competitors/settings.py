@@ -204,7 +204,7 @@ class NnPuSettings:
     network: NetworkSettings = field(default_factory=NetworkSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     augmentation: AugmentationSettings = field(default_factory=AugmentationSettings)
-    phases: PhaseSettings = field(default_factory=PhaseSettings)
+    phases: PhaseSettings = PhaseSettings(final_rate=1e-5)  # the paper's for these, whatever our own method takes
     risk: RiskSettings = field(default_factory=RiskSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
     given_prior: GivenPriorSettings = field(default_factory=GivenPriorSettings)

@@ -2,7 +2,9 @@
 
 import math
 
+import pytest
 import torch
+from torch.nn.functional import softplus
 
 from fewpoint.learning.objectives import PointObjective, TargetObjective, measure_risks
 from fewpoint.learning.risk import pu_risk
@@ -29,6 +31,49 @@ def test_a_superpixel_that_a_warp_moved_out_is_no_sample(samples):
     found = PointObjective(given, settings)(logits, labels, [], index, priors)
     assert found.positive == 0
     assert math.isclose(float(found.negative), math.log1p(math.exp(2.0)), rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("unlabelled", ["others", "all"])
+def test_pixels_count_each_for_itself(samples, unlabelled):
+    """Every pixel's own loss, averaged over the pixels of clicked superpixels and over those that are unlabelled."""
+    given, chosen = samples(4), RiskSettings(samples="pixels", unlabelled=unlabelled)
+    logits = torch.randn(2, 16, 16, generator=torch.Generator().manual_seed(0))
+    index, priors = torch.tensor([1, 3]), torch.tensor([0.1, 0.2])
+    positive, negative = 0.0, 0.0
+    for each, frame, prior in zip(logits, index, priors, strict=True):
+        labels = given.labels[frame]
+        clicked = torch.isin(labels, torch.nonzero(given.positive[frame]).flatten())
+        inside = labels < given.regions
+        others = inside if unlabelled == "all" else inside & ~clicked
+        positive += prior * softplus(-each[clicked]).mean()
+        negative += softplus(each[others]).mean() - prior * softplus(each[clicked]).mean()
+    found = PointObjective(given, chosen)(logits, given.labels[index], [], index, priors)
+    torch.testing.assert_close(found.positive, positive)
+    torch.testing.assert_close(found.negative, negative)
+
+
+def test_the_largest_logit_of_a_superpixel_may_stand_for_it(samples):
+    given = samples(4)
+    logits = torch.randn(1, 16, 16, generator=torch.Generator().manual_seed(0))
+    labels, index = given.labels[2:3], torch.tensor([2])
+    largest = torch.stack([logits[labels == region].max() for region in range(given.regions)])[None]
+    chosen, prior = RiskSettings(pooling="max"), torch.tensor([0.3])
+    expected = pu_risk(largest, given.positive[index], given.unlabelled[index], prior, chosen)
+    found = PointObjective(given, chosen)(logits, labels, [], index, prior)
+    torch.testing.assert_close(found.objective, expected.objective)
+
+
+def test_the_positive_ones_may_be_among_the_unlabelled(samples):
+    """A logit of 1 on the clicked superpixel and 0 on all others; the mean over all samples has it, too."""
+    given, index, prior = samples(4), torch.tensor([0]), torch.tensor([0.5])
+    logits = given.positive[0][given.labels[0].clamp(max=given.regions - 1)][None]
+    risks = [
+        PointObjective(given, RiskSettings(unlabelled=kind))(logits, given.labels[:1], [], index, prior).negative
+        for kind in ("others", "all")
+    ]
+    share, clicked, rest = 1 / given.regions, math.log1p(math.e), math.log(2)
+    assert float(risks[0]) == pytest.approx(rest - 0.5 * clicked, rel=1e-5)
+    assert float(risks[1]) == pytest.approx(share * clicked + (1 - share) * rest - 0.5 * clicked, rel=1e-5)
 
 
 def test_the_target_objective_is_weighted_cross_entropy():

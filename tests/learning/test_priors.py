@@ -34,6 +34,12 @@ def test_the_window_is_five_hundredths_of_the_frames_made_odd(n_frames, length):
     assert (smoothing_matrix(n_frames, 0.05)[n_frames // 2] > 0).sum() == length
 
 
+def test_with_its_end_points_a_short_window_smooths_nothing_and_a_long_one_less():
+    """A Hann window of length 3 is 0, 1, 0; of length 5 0, 1/2, 1, 1/2, 0, which sum to 2."""
+    np.testing.assert_array_equal(smoothing_matrix(40, 0.05, ends=True), np.eye(40))
+    np.testing.assert_allclose(smoothing_matrix(100, 0.05, ends=True)[50, 48:53], [0, 0.25, 0.5, 0.25, 0], atol=1e-12)
+
+
 def test_a_window_of_five_by_hand():
     # Hann at sixths of a turn: sin^2 of 30, 60, 90 degrees: 1/4, 3/4, 1; they sum to 3.
     middle = smoothing_matrix(100, 0.05)[50, 48:53]

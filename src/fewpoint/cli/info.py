@@ -60,6 +60,7 @@ def collect_facts() -> dict:
 
     summaries = {name: competitor.summary for name, competitor in COMPETITORS.items()}
     summaries |= {"ssnnpu": "the preset paper without tracking", "ssnnpu+ksptrack": "the preset paper"}
+    summaries["paper-printed"] = "the paper's text to the letter, to compare with"
     return {
         "version": __version__,
         "formats": FORMATS,

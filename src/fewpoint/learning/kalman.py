@@ -2,7 +2,7 @@
 
 The paper names the unscented filter with clipped sigma points (Kandepu et al., 2008). Transition and observation are
 linear, so that without clipping both filters are the same; and clipped points lose the variance by which the filter
-weighs what it observes: docs/fidelity.md.
+weighs what it observes: docs/fidelity.md. The printed one is in unscented.py.
 """
 
 from dataclasses import dataclass

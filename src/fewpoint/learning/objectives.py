@@ -6,13 +6,13 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, pad
 
 from fewpoint.learning.risk import Risk, pu_risk
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import RiskSettings
 from fewpoint.learning.targets import Targets
-from fewpoint.models.pooling import pool_regions
+from fewpoint.models.pooling import pool_largest, pool_regions
 
 
 class Objective(Protocol):
@@ -26,20 +26,40 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PointObjective:
-    """The PU risk over superpixels: clicked ones are positive, rejected ones negative, all others unlabelled."""
+    """The PU risk over superpixels or their pixels: clicked ones are positive, rejected ones negative.
+
+    All others are unlabelled, or with settings.unlabelled = "all" these and the positive ones.
+    """
 
     samples: SampleSet
     settings: RiskSettings
     maps: tuple[Tensor, ...] = ()
 
     def __call__(self, logits: Tensor, labels: Tensor, maps: list[Tensor], index: Tensor, priors: Tensor) -> Risk:
-        samples = self.samples
-        pooled = pool_regions(logits, labels, samples.regions)
+        samples, settings = self.samples, self.settings
+        positive, unlabelled = samples.positive[index], samples.unlabelled[index]
+        negative = None if samples.negative is None else samples.negative[index]
+        if settings.unlabelled == "all":
+            unlabelled = torch.maximum(positive, unlabelled)
+        if settings.samples == "pixels":
+            positive, unlabelled = spread_regions(positive, labels), spread_regions(unlabelled, labels)
+            negative = None if negative is None else spread_regions(negative, labels)
+            return pu_risk(logits.flatten(1).float(), positive, unlabelled, priors, settings, negative)
+        pool = pool_regions if settings.pooling == "mean" else pool_largest
+        pooled = pool(logits, labels, samples.regions)
         # A warp moves some superpixels out of the frame: one without a pixel left is not a sample.
         present = pool_regions(torch.ones_like(logits), labels, samples.regions)
-        positive, unlabelled = samples.positive[index] * present, samples.unlabelled[index] * present
-        negative = None if samples.negative is None else samples.negative[index] * present
-        return pu_risk(pooled, positive, unlabelled, priors, self.settings, negative)
+        negative = None if negative is None else negative * present
+        return pu_risk(pooled, positive * present, unlabelled * present, priors, settings, negative)
+
+
+def spread_regions(values: Tensor, labels: Tensor) -> Tensor:
+    """(B, h w) the value of each pixel's superpixel, 0 in padding; values: (B, regions), labels: (B, h, w).
+
+    >>> spread_regions(torch.tensor([[5.0, 7.0]]), torch.tensor([[[0, 1, 1, 2]]]))
+    tensor([[5., 7., 7., 0.]])
+    """
+    return pad(values, (0, 1)).gather(1, labels.flatten(1))
 
 
 @dataclass(frozen=True, eq=False)

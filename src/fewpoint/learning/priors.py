@@ -3,8 +3,11 @@
 import numpy as np
 
 from fewpoint.core import AreaBound, PriorEstimate
-from fewpoint.learning.kalman import Gaussian, correct, predict
+from fewpoint.learning import kalman, unscented
+from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.settings import PriorSettings
+
+FILTERS = {"kalman": kalman, "unscented": unscented}
 
 
 def initial_state(n_frames: int, bound: AreaBound, settings: PriorSettings) -> Gaussian:
@@ -21,10 +24,11 @@ def update_priors(
     """
     limits = (0.0, bound.fraction)
     identity = np.eye(len(state.mean))
-    smoothing = smoothing_matrix(len(state.mean), settings.smoothing)
+    smoothing = smoothing_matrix(len(state.mean), settings.smoothing, ends=settings.hann_ends)
     control = control_input(epoch, horizon, settings) * bound.fraction
-    predicted = predict(state, smoothing, control, settings.process_noise * identity, limits)
-    return correct(predicted, np.clip(observed, *limits), settings.observation_noise * identity, limits)
+    chosen = FILTERS[settings.filter]
+    predicted = chosen.predict(state, smoothing, control, settings.process_noise * identity, limits)
+    return chosen.correct(predicted, np.clip(observed, *limits), settings.observation_noise * identity, limits)
 
 
 def control_input(epoch: int, horizon: int, settings: PriorSettings) -> float:
@@ -46,16 +50,16 @@ def find_swept_epoch(horizon: int, settings: PriorSettings) -> int:
     return int((np.cumsum(steps) < 1).sum())
 
 
-def smoothing_matrix(n_frames: int, share: float) -> np.ndarray:
+def smoothing_matrix(n_frames: int, share: float, *, ends: bool = False) -> np.ndarray:
     """(T, T) Hann moving average over a window of share * T frames, at least three; rows sum to one.
 
-    The window's zero end points are left out: a Hann window of length 3 would otherwise be 0, 1, 0 and smooth nothing.
+    ends: keep the window's zero end points, with which a Hann window of length 3 is 0, 1, 0 and smooths nothing.
 
     >>> smoothing_matrix(3, 0.05)[1]
     array([0.25, 0.5 , 0.25])
     """
     length = max(3, 2 * (round(share * n_frames) // 2) + 1)
-    window = np.hanning(length + 2)[1:-1]
+    window = np.hanning(length) if ends else np.hanning(length + 2)[1:-1]
     half = length // 2
     distance = np.arange(n_frames) - np.arange(n_frames)[:, np.newaxis]
     weights = np.where(np.abs(distance) <= half, window[np.clip(distance + half, 0, length - 1)], 0.0)

@@ -20,6 +20,9 @@ class RiskSettings:
     beta = inf: unbiased. gamma = 0, keep = 1: clamped. gamma = 1, keep = 0: ascent alone, as in the paper's text.
     negatives: weight of the superpixels marked as not the object, relative to that of the clicked ones.
     frames: the "sum" over the frames of a batch, or their "mean", which weighs less against weight decay.
+    samples: "superpixels", each with one logit, or "pixels", of which those of a clicked superpixel are positive.
+    pooling: a superpixel's logit is the "mean" of its pixels' or their "max".
+    unlabelled: the "others", or "all" samples, the positive ones among them.
     """
 
     beta: float = 0.0
@@ -27,9 +30,15 @@ class RiskSettings:
     keep: float = 1.0
     negatives: float = 1.0
     frames: str = "sum"
+    samples: str = "superpixels"
+    pooling: str = "mean"
+    unlabelled: str = "others"
 
     def __post_init__(self) -> None:
         require("risk", "frames", self.frames in ("sum", "mean"), "sum or mean", self.frames)
+        require("risk", "samples", self.samples in ("superpixels", "pixels"), "superpixels or pixels", self.samples)
+        require("risk", "pooling", self.pooling in ("mean", "max"), "mean or max", self.pooling)
+        require("risk", "unlabelled", self.unlabelled in ("others", "all"), "others or all", self.unlabelled)
         for name in ("beta", "gamma", "keep", "negatives"):
             require("risk", name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
 
@@ -232,12 +241,15 @@ class WarmStartSettings:
 class PriorSettings:
     """The filter that estimates the priors.
 
+    filter: "kalman", whose mean is bounded, or the paper's "unscented", whose sigma points are.
     gamma: exponent of the observation, the mean of f(x) ** gamma.
     process_noise, observation_noise, initial_variance: variances Q, R and S.
     first_control, last_control: downward step of the prior at the first and last epoch, as shares of the bound.
-    smoothing: length of the Hann window, as a share of the number of frames.
+    smoothing: length of the Hann window, as a share of the number of frames. hann_ends: whether it keeps its
+    end points, which are zero.
     """
 
+    filter: str = "kalman"
     gamma: float = 2.0
     process_noise: float = 0.5
     observation_noise: float = 50.0
@@ -245,8 +257,11 @@ class PriorSettings:
     first_control: float = 0.002
     last_control: float = 0.04
     smoothing: float = 0.05
+    hann_ends: bool = False
 
     def __post_init__(self) -> None:
+        known = self.filter in ("kalman", "unscented")
+        require("priors", "filter", known, "kalman or unscented", self.filter)
         for name in ("gamma", "process_noise", "observation_noise", "initial_variance"):
             require("priors", name, getattr(self, name) > 0, "above 0", getattr(self, name))
         for name in ("first_control", "last_control"):

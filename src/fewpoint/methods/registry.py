@@ -9,15 +9,17 @@ from fewpoint.errors import SettingsError
 from fewpoint.methods.competitors.registry import COMPETITORS
 from fewpoint.methods.default import ACCURATE, FAST, DefaultSettings
 from fewpoint.methods.paper import PAPER, PaperSettings
+from fewpoint.methods.paper_printed import PAPER_PRINTED
 
 OwnSettings = DefaultSettings | PaperSettings  # of the methods that run through the pipeline
 
 PRESETS: dict[str, OwnSettings] = {"accurate": ACCURATE, "fast": FAST, "paper": PAPER}
 
-# What the paper calls the preset that follows it, without and with its last step.
+# What the paper calls the preset that follows it, without and with its last step, and its text to the letter.
 PAPER_NAMES: dict[str, PaperSettings] = {
     "ssnnpu": override(PAPER, "tracking.enabled", False),
     "ssnnpu+ksptrack": PAPER,
+    "paper-printed": PAPER_PRINTED,
 }
 ALIASES = {"ssnnpu+ksptrack": "paper"}  # the same method under two names, run once
 

@@ -20,3 +20,14 @@ def pool_regions(values: Tensor, labels: Tensor, regions: int) -> Tensor:
     sums = values.new_zeros(shape).scatter_add(1, labels, values)
     counts = values.new_zeros(shape).scatter_add(1, labels, torch.ones_like(values))
     return (sums / counts.clamp(min=1))[:, :regions]
+
+
+def pool_largest(values: Tensor, labels: Tensor, regions: int) -> Tensor:
+    """The same of the largest value of each region.
+
+    >>> pool_largest(torch.tensor([[[1.0, 3.0, 9.0]]]), torch.tensor([[[0, 0, 2]]]), 2)
+    tensor([[3., 0.]])
+    """
+    values = values.float().reshape(len(values), -1)
+    nothing = values.new_zeros(len(values), regions + 1)
+    return nothing.scatter_reduce(1, labels.reshape(len(labels), -1), values, "amax", include_self=False)[:, :regions]

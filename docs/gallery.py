@@ -3,7 +3,7 @@
     pip download totalsegmentator==2.18.0 --no-deps --no-binary :all: --dest DOWNLOADS
     python docs/gallery.py DOWNLOADS/totalsegmentator-2.18.0.tar.gz --machine "WHAT IT RUNS ON"
 
-needs the extra `dicom`. The archive holds an MRI with segmentations (Apache-2.0); the ultrasound film comes with
+needs the extra `dicom`. The archive holds an MRI with segmentations (Apache-2.0); the ultrasound video comes with
 pydicom (MIT), the phantom with fewpoint. Each is segmented by the preset `fast` from a few clicks, without a bound.
 """
 
@@ -36,7 +36,7 @@ Row = dict[str, str]  # of gallery.csv
 
 REFERENCE_FILES = "totalsegmentator-2.18.0/tests/reference_files/"
 TOO_SMALL = "troubleshooting.md#it-is-too-small-or-too-large"
-# By hand, spread over the left ventricle: the film comes without a truth.
+# By hand, spread over the left ventricle: the video comes without a truth.
 VENTRICLE = [(0, 110, 178), (7, 80, 172), (14, 115, 180), (21, 100, 170), (28, 75, 182)]
 
 
@@ -127,10 +127,10 @@ def hang(folder: Path) -> Iterator[Exhibit]:
     film = read_sequence(str(get_testdata_file("examples_ybr_color.dcm")))
     yield Exhibit(
         "ultrasound",
-        "The left ventricle in an ultrasound film",
-        "A DICOM film of 30 frames of 320 x 240 in colour. Clicked by hand, all over the chamber; in a first try the "
-        "clicks lay close together, and it came out too small. While the valve is open it goes on into the atrium: "
-        "[what to do](troubleshooting.md#it-leaks). Nobody has drawn its truth, so there is no figure.",
+        "The left ventricle in an ultrasound video",
+        "A DICOM video of 30 frames of 320 x 240 in colour. Clicked by hand, all over the chamber; in a first try the "
+        "clicks lay close together, and the mask was too small. While the valve is open the mask continues into the atrium: "
+        "[what to do](troubleshooting.md#it-leaks). It has no ground truth, so there is no figure.",
         film,
         PointSet.from_rows(VENTRICLE),
         None,
@@ -172,13 +172,13 @@ def describe(exhibit: Exhibit, row: Row) -> str:
 
 HEAD = """# Gallery
 
-What `fast` makes of {clicks} clicks on an object, without a bound and without corrections. Yellow rings are the clicks,
-blue is the outline of the masks, orange that of the truth if there is one, below is the probability. Made by
+What `fast` makes of {clicks} clicks on an object, without a size limit and without corrections. Yellow rings are the clicks,
+blue is the outline of the masks, orange that of the ground truth if there is one, below is the probability. Made by
 `python docs/gallery.py`, with figures in `docs/gallery.csv`; the machine had several times more work than cores
 meanwhile, so the seconds are far above [what to expect](explanation/time.md).
 
-The MRI comes with TotalSegmentator 2.18.0 (Apache-2.0); its "truth" is what that program says, not a person, and the
-clicks are drawn from it. The film comes with pydicom (MIT). How good masks are on twenty sequences with
+The MRI comes with TotalSegmentator 2.18.0 (Apache-2.0); its "ground truth" is that program's output, and the
+clicks are drawn from it. The video comes with pydicom (MIT). How good masks are on twenty sequences with
 a person's truth, whose pictures may not be shown here, is in [where it stands](../benchmarks/README.md).
 
 """
@@ -186,9 +186,9 @@ a person's truth, whose pictures may not be shown here, is in [where it stands](
 FOOT = """
 ## A gallery of your own
 
-- `fewpoint batch MANIFEST.csv --out DIR` leaves `DIR/index.html`: a picture of each sequence, worst health first
+- `fewpoint batch MANIFEST.csv --out DIR` leaves `DIR/index.html`: a picture of each sequence, lowest quality score first
   ([how](how-to/batch.md)).
-- If you have a truth, `fewpoint bench SUITE.toml --out DIR` leaves `DIR/report.html`: a montage of each sequence and
+- With ground truth, `fewpoint bench SUITE.toml --out DIR` leaves `DIR/report.html`: a montage of each sequence and
   method with its F1, the worst first ([how](how-to/bench.md)).
 - Every run has `overlay.png` and `report.html` in its folder.
 """

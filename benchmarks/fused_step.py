@@ -29,7 +29,7 @@ from fewpoint.learning.adam import Adam
 from fewpoint.learning.devices import choose_device, describe_device
 from fewpoint.learning.mixed_precision import MixedPrecision
 from fewpoint.models.fused import fuse
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.models.settings import NetworkSettings
 
 WARM_UP = 3  # steps before one is captured; compilers and libraries settle in them

@@ -21,7 +21,7 @@ from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.settings import RiskSettings
 from fewpoint.learning.working import WorkingSize
 from fewpoint.methods.registry import PRESETS, OwnSettings
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.models.pooling import pool_regions
 from fewpoint.models.settings import NetworkSettings
 from fewpoint.pipeline.stages import prepare_learning

@@ -21,7 +21,7 @@ from fewpoint.learning.settings import (
 )
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.models.settings import NetworkSettings
 
 NETWORK = NetworkSettings(base_width=2, levels=2, multiple=1)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fewpoint.learning.mixed_precision import MixedPrecision
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.models.settings import NetworkSettings
 
 

@@ -17,7 +17,7 @@ from fewpoint.learning.prediction import (
     run_network,
 )
 from fewpoint.learning.settings import TrainingSettings
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.models.pooling import pool_regions
 from fewpoint.models.settings import NetworkSettings
 

@@ -109,11 +109,18 @@ def test_the_settings_of_a_run_come_back_from_its_manifest(name):
     assert read_own_settings(settings.method, as_table(settings)) == settings
 
 
+def test_a_run_whose_settings_name_no_kind_of_network_was_made_with_the_only_one_there_was():
+    table = as_table(FAST)
+    del table["network"]["kind"]
+    assert read_own_settings("default", table) == override_from_text(FAST, ["network.kind=multires"])
+
+
 def test_a_run_of_version_0_1_without_an_estimation_is_of_the_default_method():
     expected = override_from_text(
         ACCURATE,
         [
             *SHARED,
+            "network.kind=multires",
             *("clicks.carry=3", "training.max_side=96", "training.frames_per_epoch=80", "diffusion.pull=0.2"),
             *("warmup.epochs=9", "warmup.rate=0.003", "warmup.prior=0.3"),
             *("rounds.networks=2", "rounds.round_epochs=16", "rounds.heldout=0.6"),

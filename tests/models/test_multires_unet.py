@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from fewpoint.errors import SettingsError
-from fewpoint.models.multires_unet import MultiResUNet, block_widths, build_network, make_norm, round_width
+from fewpoint.models.multires_unet import MultiResUNet, block_widths, make_norm, round_width
+from fewpoint.models.networks import build_network
 from fewpoint.models.settings import NetworkSettings
 
 TINY = NetworkSettings(base_width=2, levels=3, multiple=1)

@@ -137,6 +137,15 @@ def test_a_warm_start_belongs_to_the_identity_and_must_fit(kept):
         replace(make_task(override_from_text(SHORT, ["network.levels=2"])), warm_start=kept)
 
 
+def test_networks_that_start_from_those_of_a_run_are_of_the_kind_of_that_run(kept, starts):
+    assert (SHORT.network.kind, kept.network.kind) == ("multires", "multires")
+    task = replace(make_task(override_from_text(SHORT, ["network.kind=unet"])), warm_start=kept)
+    assert task.plan.network == SHORT.network
+    _, again = run_and_keep(task)
+    assert again.model.network == SHORT.network
+    assert starts[0].begun.keys() == kept.groups[0].weights[0].keys()
+
+
 # Several objects. Each network has a row of its head per object.
 def make_weights(*rows: float) -> dict[str, np.ndarray]:
     """A body of one number, and a head whose rows are given."""

@@ -18,7 +18,7 @@ from fewpoint.learning.prediction import Replay, choose_layout, is_mixed, run_ne
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
 from fewpoint.models.fused import FusedNetwork, fuse
-from fewpoint.models.multires_unet import MultiResUNet
+from fewpoint.models.networks import Network
 
 Result = TypeVar("Result")
 
@@ -55,7 +55,7 @@ class Trainer:
     """
 
     def __init__(
-        self, network: MultiResUNet | FusedNetwork, objects: tuple[SampleSet, ...], recipe: Recipe, seed: int
+        self, network: Network | FusedNetwork, objects: tuple[SampleSet, ...], recipe: Recipe, seed: int
     ) -> None:
         samples = objects[0]
         device = samples.frames.device

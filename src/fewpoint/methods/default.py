@@ -34,7 +34,7 @@ class DefaultSettings:
 
     clicks: ClickSettings = ClickSettings(carry=2, focus=2.0)
     superpixels: SuperpixelSettings = field(default_factory=SuperpixelSettings)
-    network: NetworkSettings = NetworkSettings(base_width=8, multiple=4, longest_path=1, head_prior=0.0)
+    network: NetworkSettings = NetworkSettings(kind="unet", base_width=8, multiple=4, longest_path=1, head_prior=0.0)
     training: TrainingSettings = TrainingSettings(
         max_side=192, batch=4, weight_decay=1e-4, statistics="sequence", mirrors=True, threads=1, parts=2
     )

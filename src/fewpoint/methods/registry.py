@@ -10,6 +10,7 @@ from fewpoint.methods.competitors.registry import COMPETITORS
 from fewpoint.methods.default import ACCURATE, FAST, DefaultSettings
 from fewpoint.methods.paper import PAPER, PaperSettings
 from fewpoint.methods.paper_printed import PAPER_PRINTED
+from fewpoint.models.settings import NetworkSettings
 
 OwnSettings = DefaultSettings | PaperSettings  # of the methods that run through the pipeline
 
@@ -83,7 +84,11 @@ def keep_known(settings: Any, changes: Changes) -> Changes:
 
 
 def read_own_settings(method: str, table: dict[str, dict[str, Any]]) -> OwnSettings:
-    """The settings of a finished run from its manifest; those of version 0.1 hold the settings of both methods."""
+    """The settings of a finished run from its manifest; those of version 0.1 hold the settings of both methods.
+
+    Where they name no kind of network, it is the only one there was.
+    """
+    table = {**table, "network": {"kind": NetworkSettings.kind, **table.get("network", {})}}
     own: dict[str, OwnSettings] = {DefaultSettings.method: ACCURATE, PaperSettings.method: PAPER}
     if method in own:
         return from_table(own[method], table)

@@ -112,20 +112,6 @@ class MultiResUNet(nn.Module):
         return self.head(features)
 
 
-def build_network(
-    channels: int, settings: NetworkSettings, head_priors: tuple[float, ...], generator: torch.Generator
-) -> MultiResUNet:
-    """Build on the CPU with He initialisation; the last biases are the log-odds of head_priors, one per object."""
-    network = MultiResUNet(channels, settings, len(head_priors))
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d | nn.ConvTranspose2d):
-            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-    network.head.bias = nn.Parameter(torch.tensor([-math.log((1 - prior) / prior) for prior in head_priors]))
-    return network
-
-
 def make_norm(settings: NetworkSettings, channels: int) -> Norm:
     """The normalisation that a network's settings ask for; group norm has groups of about eight channels."""
     if settings.norm == "group":

@@ -9,17 +9,19 @@ WIDE = 32  # base width from which a network trains long enough for compiling Tr
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """Shape of the MultiResUNet.
+    """Which network, and its shape.
 
+    kind: "multires", the paper's MultiResUNet, or "unet", a plain U-Net.
     base_width: width U of the first level; each level doubles it.
     levels: resolutions, the input's included.
-    alpha: a block of width U has alpha * U channels.
-    multiple: channel counts are rounded to a multiple of this; 8 suits GPU matrix units.
-    longest_path: most convolutions on a skip connection; a level above the deepest has one, the next two, and so on.
+    alpha: a block of a MultiResUNet of width U has alpha * U channels.
+    multiple: channel counts of a MultiResUNet are rounded to a multiple of this; 8 suits GPU matrix units.
+    longest_path: most convolutions on its skip connections; a level above the deepest has one, the next two, and so on.
     norm: "batch" (the paper's) or "group", which does not depend on the batch.
     head_prior: probability that the untrained network gives every pixel; 0 means half the bound.
     """
 
+    kind: str = "multires"
     base_width: int = 32
     levels: int = 5
     alpha: float = 1.67
@@ -29,6 +31,8 @@ class NetworkSettings:
     head_prior: float = 0.01
 
     def __post_init__(self) -> None:
+        if self.kind not in ("multires", "unet"):
+            raise SettingsError(f"network.kind must be multires or unet, got {self.kind}")
         if min(self.base_width, self.levels, self.multiple, self.longest_path) < 1 or not self.alpha > 0:
             raise SettingsError(
                 "network.base_width, levels, multiple and longest_path must be 1 or more, and alpha above 0"
@@ -41,4 +45,4 @@ class NetworkSettings:
     @property
     def is_wide(self) -> bool:
         """Whether it runs Triton kernels on CUDA, see models/fused."""
-        return self.base_width >= WIDE
+        return self.kind == "multires" and self.base_width >= WIDE

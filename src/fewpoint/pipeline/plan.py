@@ -70,6 +70,10 @@ class Plan:
             training=replace(self.training, batch=max(self.training.batch, count)),
         )
 
+    def suit_network(self, kind: str) -> "Plan":
+        """The same with another kind of network."""
+        return replace(self, network=replace(self.network, kind=kind))
+
     def suit_warm_start(self) -> "Plan":
         """The phases shortened to the share of their epochs that networks with a warm start need."""
         return replace(self, phases=self.shorten(self.warm_start.share).phases)

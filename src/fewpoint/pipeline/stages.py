@@ -19,7 +19,7 @@ from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.models.fused import FusedNetwork
-from fewpoint.models.multires_unet import MultiResUNet, build_network
+from fewpoint.models.networks import Network, build_network
 from fewpoint.pipeline.masks import Tasks
 from fewpoint.pipeline.model import Weights
 from fewpoint.pipeline.task import Task
@@ -124,7 +124,7 @@ def _choose_schedule(task: Task, from_points: bool) -> Schedule:
     return Schedule(phases, FilteredPriors(plan.priors, plan.stopping))
 
 
-def lower_output(network: MultiResUNet | FusedNetwork, number: int, amount: float) -> None:
+def lower_output(network: Network | FusedNetwork, number: int, amount: float) -> None:
     """Lower all logits of an object by the amount."""
     if network.head.bias is not None:
         network.head.bias.data[number] -= amount

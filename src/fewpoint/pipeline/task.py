@@ -111,8 +111,9 @@ class Task:
 
     @cached_property
     def plan(self) -> Plan:
-        """What the pipeline does."""
-        return self.settings.plan() if self.adapted is None else self.adapted
+        """What the pipeline does, with networks of the kind of those that they start from."""
+        plan = self.settings.plan() if self.adapted is None else self.adapted
+        return plan if self.warm_start is None else plan.suit_network(self.warm_start.network.kind)
 
     @cached_property
     def sequence_hash(self) -> str:

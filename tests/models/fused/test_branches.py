@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from fewpoint.models.fused import fuse
 from fewpoint.models.fused import network as fused_network
 from fewpoint.models.fused.branches import Branch
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.models.settings import NetworkSettings
 
 NARROW = NetworkSettings(base_width=4, levels=3, multiple=4)

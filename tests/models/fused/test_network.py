@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from fewpoint.learning.mixed_precision import MixedPrecision
 from fewpoint.models.fused import FusedNetwork, fuse, runs_kernels
 from fewpoint.models.fused import network as fused_network
-from fewpoint.models.multires_unet import MultiResUNet, build_network
+from fewpoint.models.multires_unet import MultiResUNet
+from fewpoint.models.networks import build_network
 from fewpoint.models.settings import NetworkSettings
 
 NARROW = NetworkSettings(base_width=4, levels=3, multiple=4)

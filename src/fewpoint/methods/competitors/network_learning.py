@@ -24,7 +24,7 @@ from fewpoint.learning.samples import SampleSet, build_samples
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.methods.competitors.settings import NetworkLearningSettings
-from fewpoint.models.multires_unet import build_network
+from fewpoint.models.networks import build_network
 from fewpoint.superpixels.regions import region_means, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track

@@ -9,17 +9,18 @@ from fewpoint.models.fused.available import find_kernels
 from fewpoint.models.fused.kernel_launches import compile_side_by_side
 from fewpoint.models.fused.network import FusedNetwork
 from fewpoint.models.multires_unet import MultiResUNet
+from fewpoint.models.networks import Network
 
 __all__ = ["FusedNetwork", "compile_side_by_side", "fuse", "runs_kernels"]
 
 
-def fuse(network: MultiResUNet | FusedNetwork) -> MultiResUNet | FusedNetwork:
-    """On CUDA, a network that shares the weights of this one, and their names; elsewhere the network itself."""
-    if isinstance(network, FusedNetwork) or not network.head.weight.is_cuda:
-        return network
-    return FusedNetwork(network)
+def fuse(network: Network | FusedNetwork) -> Network | FusedNetwork:
+    """A MultiResUNet on CUDA as a network that shares its weights, and their names; any other as it is."""
+    if isinstance(network, MultiResUNet) and network.head.weight.is_cuda:
+        return FusedNetwork(network)
+    return network
 
 
-def runs_kernels(network: MultiResUNet | FusedNetwork) -> bool:
+def runs_kernels(network: Network | FusedNetwork) -> bool:
     """Whether it runs Triton kernels, which are compiled when they are first used."""
     return isinstance(network, FusedNetwork) and network.settings.is_wide and find_kernels() is not None

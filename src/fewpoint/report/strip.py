@@ -16,6 +16,7 @@ from fewpoint.report.wording import format_share, name_frame
 MOST_PIXELS = 8_000_000  # of all pictures, about two megabytes of page
 LARGEST_SIDE, SMALLEST_SIDE = 480, 96
 MOST_FRAMES = 1500
+SMALLEST = 1e-12  # squared length of a piece that ends where it starts
 SMOOTH = 0.4  # pixels by which a line may be simplified
 QUALITY = 72
 
@@ -85,10 +86,29 @@ def trace_path(mask: np.ndarray) -> str:
     >>> trace_path(np.ones((3, 4), dtype=bool))
     'M3.5 2.5L0.5 2.5L0.5 0.5L3.5 0.5L3.5 2.5Z'
     """
-    from skimage.measure import approximate_polygon
-
-    lines = (approximate_polygon(line, SMOOTH) + 0.5 for line in trace_contours(mask))
+    lines = (simplify_line(line, SMOOTH) + 0.5 for line in trace_contours(mask))
     return "".join("M" + "L".join(f"{x:.4g} {y:.4g}" for y, x in line) + "Z" for line in lines)
+
+
+def simplify_line(line: np.ndarray, tolerance: float) -> np.ndarray:
+    """Those of the (n, 2) points that keep the line within the tolerance of all of them (Douglas and Peucker, 1973).
+
+    >>> simplify_line(np.array([[0, 0], [0, 1], [0, 2], [3, 2]]), 0.5).tolist()
+    [[0, 0], [0, 2], [3, 2]]
+    """
+    kept = np.zeros(len(line), bool)
+    kept[[0, -1]] = True
+    pieces = [(0, len(line) - 1)]
+    while pieces:
+        start, end = pieces.pop()
+        offsets, along = line[start + 1 : end] - line[start], line[end] - line[start]
+        share = np.clip(offsets @ along / max(along @ along, SMALLEST), 0, 1)  # of the way to the nearest place
+        apart = np.hypot(*(offsets - share[:, np.newaxis] * along).T)
+        if apart.max(initial=0) > tolerance:
+            middle = start + 1 + int(apart.argmax())
+            kept[middle] = True
+            pieces += [(start, middle), (middle, end)]
+    return line[kept]
 
 
 def _embed(picture: np.ndarray, size: tuple[int, int]) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
-from scipy.optimize import root_scalar
 
 from fewpoint.core import ImageSequence, SuperpixelMap
 from fewpoint.core.paging import walk
@@ -89,7 +88,9 @@ def find_shift(positive: np.ndarray, negative: np.ndarray, doubt: float) -> floa
         return shift / doubt**2 + down - up
 
     furthest = doubt**2 * LARGEST_PULL * max(len(positive), len(negative), 1)
-    return float(root_scalar(pull, bracket=(-furthest, furthest)).root)
+    bends = [positive, positive + LARGEST_PULL, negative, negative - LARGEST_PULL, [-furthest, furthest]]
+    shifts = np.sort(np.concatenate(bends))  # between two of them the pull is a straight line, and it always rises
+    return float(np.interp(0.0, [pull(shift) for shift in shifts], shifts))
 
 
 def find_change(

@@ -69,6 +69,15 @@ def test_noise_is_no_stronger_than_asked():
     assert deviations.min() < 0.02
 
 
+def test_a_frame_is_blurred_by_the_amount_drawn_for_it_among_frames_that_draw_none():
+    settings = AugmentationSettings(probability=0.4, noise=0.0, blur=0.5, gamma=1.0)
+    frames, draws = make_frames(12), torch.rand(3, 2, 12, 1, 1, 1, generator=seeded(5))
+    amounts = (draws[1, 0] < settings.probability) * draws[1, 1]
+    assert 0 < amounts.count_nonzero() < 12
+    expected = torch.lerp(frames, blur_bilaterally(frames, settings.blur), amounts)
+    torch.testing.assert_close(augment_frames(frames, settings, seeded(5)), expected)
+
+
 def test_blur_keeps_constants():
     constant = torch.full((2, 3, 5, 7), 0.4)
     torch.testing.assert_close(blur_bilaterally(constant, 0.1), constant)

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from fewpoint.learning import prediction
+from fewpoint.learning.devices import start_threads
 from fewpoint.learning.prediction import (
     Replay,
     choose_layout,
@@ -90,6 +91,22 @@ def test_a_frames_logits_do_not_depend_on_how_frames_are_batched(many, trainer, 
     together = predict_logits(network, many, RUNNING)
     monkeypatch.setattr(prediction, "PREDICTION_BATCH", 3)
     torch.testing.assert_close(predict_logits(network, many, RUNNING), together, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_that_learns_alone_predicts_the_same_to_the_bit_with_any_number_of_threads(
+    many, trainer, monkeypatch
+):
+    monkeypatch.setattr(prediction, "PREDICTION_BATCH", 3)
+    network, asked = trainer(many).network, replace(MIRRORED, statistics="sequence", parts=2)
+    started = []
+    monkeypatch.setattr(prediction, "start_threads", lambda count: started.append(count) or start_threads(count))
+    found = []
+    for cores in (1, 2, 8):
+        monkeypatch.setattr(prediction, "free_cores", lambda cores=cores: cores)
+        found.append(predict_logits(network, many, asked))
+        assert not found[-1].requires_grad
+    assert started == [2, 2]
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
 
 
 def test_the_probability_of_a_superpixel_is_that_of_its_mean_logit(many):

@@ -17,9 +17,18 @@ def augment_frames(frames: Tensor, settings: AugmentationSettings, generator: to
     strength = draws[:, 1]
     exponent = torch.exp(chosen[0] * (2 * strength[0] - 1) * math.log(settings.gamma))
     frames = frames.clamp(0, 1) ** exponent
-    frames = torch.lerp(frames, blur_bilaterally(frames, settings.blur), chosen[1] * strength[1])
+    frames = _blur_drawn(frames, chosen[1] * strength[1], settings.blur)
     noise = torch.randn(frames.shape, generator=generator, device=frames.device)
     return frames + chosen[2] * strength[2] * settings.noise * noise
+
+
+def _blur_drawn(frames: Tensor, amounts: Tensor, deviation: float) -> Tensor:
+    """Frames blurred by amounts (B, 1, 1, 1) from 0 to 1; on a CPU those with an amount of 0 cost nothing."""
+    if frames.device.type != "cpu":  # a recorded step cannot depend on what is drawn
+        return torch.lerp(frames, blur_bilaterally(frames, deviation), amounts)
+    drawn = amounts.flatten().nonzero()[:, 0]
+    some = frames[drawn]
+    return frames.index_copy(0, drawn, torch.lerp(some, blur_bilaterally(some, deviation), amounts[drawn]))
 
 
 def blur_bilaterally(frames: Tensor, deviation: float) -> Tensor:

@@ -1,12 +1,13 @@
 """What the network says about every frame."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 import torch
 from torch import Tensor, nn
 
-from fewpoint.learning.devices import computes_mixed
+from fewpoint.core.threads import free_cores
+from fewpoint.learning.devices import computes_mixed, start_threads
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.pooling import pool_regions
@@ -53,17 +54,26 @@ def predict_logits(
 ) -> Tensor:
     """(T, K, h, w) float32 logits of every frame and object, on the device; with mirrors, those of run_mirrored.
 
-    replay: the network's, if it predicts often.
+    replay: the network's, if it predicts often. On a CPU, a network whose training divides its batches learns alone,
+    and predicts several batches at once.
     """
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
     run = run_mirrored if settings.mirrors else replay or run_network
     if run is not replay:
         network.eval()
-    pieces = [
-        run(network, samples.standardise(samples.frames[start:end]), settings)[-new:]
-        for start, end, new in plan_batches(samples.n_frames, choose_batch(samples.frames))
-    ]
+
+    @torch.no_grad()  # which counts in one thread alone
+    def predict(start: int, end: int, new: int) -> Tensor:
+        return run(network, samples.standardise(samples.frames[start:end]), settings)[-new:]
+
+    batches = plan_batches(samples.n_frames, choose_batch(samples.frames))
+    threads = min(settings.parts, free_cores(), len(batches)) if samples.frames.device.type == "cpu" else 1
+    if threads > 1:
+        with start_threads(threads) as pool:
+            pieces = list(pool.map(predict, *zip(*batches, strict=True)))
+    else:
+        pieces = list(starmap(predict, batches))
     if not network.training:
         network.train()
     return torch.cat(pieces)

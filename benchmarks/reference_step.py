@@ -7,7 +7,7 @@ step of a preset. Both see the same frames and superpixels; they take turns, and
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
@@ -88,7 +88,7 @@ def our_step(task: Task, samples: tuple[SampleSet, ...]) -> Callable[[], None]:
 
 
 def take_turns(
-    steps: list[Callable[[], None]],
+    steps: Sequence[Callable[[], object]],
     turns: int,
     device: torch.device,
     clock: Callable[[], float] = time.perf_counter,

@@ -67,10 +67,10 @@ class Work(NamedTuple):
 
     def describe(self) -> dict[str, str]:
         """The columns by which a row is known again."""
-        folder, network = isinstance(self.source, Path), self.settings.network
+        source, network = self.source, self.settings.network
         return {
-            "type": self.source.parent.name if folder else "phantom",
-            "sequence": self.source.name if folder else self.source,
+            "type": source.parent.name if isinstance(source, Path) else "phantom",
+            "sequence": source.name if isinstance(source, Path) else source,
             "start": Path(self.start).stem,
             "bound": "1.4" if self.bounded else "none",
             "preset": self.preset,

@@ -14,6 +14,7 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +69,58 @@ def measure_parts() -> str:
     return (
         f"{ours:.0f} ms, undivided {plain:.0f}, ratio {plain / ours:.1f}; "
         f"of the processor {work[1]:.0f} ms, undivided {work[0]:.0f}"
+    )
+
+
+def measure_networks() -> str:
+    """A step and a prediction of the networks of fast against MultiResUNets of the same widths, on one core."""
+    import torch
+    from reference_step import make_case, take_turns
+
+    from fewpoint.learning.devices import cpu_threads
+    from fewpoint.learning.prediction import predict_logits
+    from fewpoint.methods.default import FAST
+    from fewpoint.pipeline.stages import prepare_learning
+
+    device = torch.device("cpu")
+    task, samples = make_case(128, FAST, device)
+    told = []
+    with cpu_threads(1):
+        pair = [
+            prepare_learning({"": replace(task, settings=settings)}, samples, seed=0).trainer
+            for settings in (FAST, with_multires(FAST))
+        ]
+        steps = [lambda each=each: each.try_steps(1) for each in pair]
+        training = replace(FAST.training, parts=1)
+        looks = [lambda each=each: predict_logits(each.network, samples[0], training) for each in pair]
+        for name, works, frames in (("step", steps, training.batch), ("prediction", looks, samples[0].n_frames)):
+            ours, other = (1e3 * seconds / frames for seconds in take_turns(works, 7, device))
+            told.append(f"{name} {ours:.1f} ms a frame, MultiResUNet {other:.1f}, ratio {other / ours:.2f}")
+    return "; ".join(told)
+
+
+def with_multires(settings: Any) -> Any:
+    """The same settings of the default with the network that it had before, which is kept as a reference."""
+    return replace(settings, network=replace(settings.network, kind="multires"))
+
+
+def measure_run() -> str:
+    """Seconds of a run of fast without a bound on a phantom, against one with MultiResUNets; of the processor, too."""
+    from fewpoint.evaluation.phantom import make_phantom
+    from fewpoint.methods.default import FAST
+    from fewpoint.pipeline.task import Task
+    from fewpoint.runs.runner import run_task
+
+    phantom = make_phantom(20, (64, 64), channels=3)
+    taken = []
+    for settings in (with_multires(FAST), FAST):
+        began, worked = time.perf_counter(), time.process_time()
+        run_task(Task(phantom.sequence, phantom.points, None, settings, device="cpu"))
+        taken.append((time.perf_counter() - began, time.process_time() - worked))
+    (other, other_work), (ours, work) = taken
+    return (
+        f"{ours:.1f} s, MultiResUNet {other:.1f}, ratio {other / ours:.2f}; "
+        f"of the processor {work:.1f} s, MultiResUNet {other_work:.1f}, ratio {other_work / work:.2f}"
     )
 
 
@@ -148,18 +201,22 @@ PARTS = {
     "superpixels of 720 x 576 pixels": measure_superpixels,
     "training step of fast at 128 x 128": measure_step,
     "training step of fast at 96 x 96 in two parts": measure_parts,
+    "network of fast at 128 x 128": measure_networks,
+    "run of fast on 20 frames of 64 x 64": measure_run,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--track", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--only", nargs="+", default=[""], metavar="WORD", help="parts whose name has one of these")
     given = parser.parse_args()
     if given.track:
         track_here(given.track)
         return
     for name, measure in PARTS.items():
-        print(f"{name}: {measure()}", flush=True)
+        if any(word in name for word in given.only):
+            print(f"{name}: {measure()}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bench.datasets import Dataset
+from bench.datasets import EXTRA, Dataset
 from bench.test_paper_tables import make_row
 from bench.test_records import make_history
 from fewpoint.bench import reproduction
 from fewpoint.bench.folder import open_folder
 from fewpoint.bench.paper_figures import choose_epochs, draw_stopping, pick_sequence, rank_competitors, save
 from fewpoint.bench.records import Course, read_record
-from fewpoint.bench.reproduction import QUICK, TARGETS, Plan, reproduce
+from fewpoint.bench.reproduction import QUICK, TARGETS, Plan, make_phantoms, make_quick, reproduce
 from fewpoint.bench.run import run_suite
 from fewpoint.bench.sequences import find_sequences
 from fewpoint.bench.suite import read_suite
+from fewpoint.bench.survey import survey
 from fewpoint.core.settings import as_table
 from fewpoint.engines.processes import LocalEngine
 from fewpoint.errors import SettingsError
@@ -26,6 +27,7 @@ from fewpoint.io.atomic import read_json
 from synthetic import TINY, TINY_COMPETITORS
 from tiny_runs import TINY as TINY_DEFAULT
 
+PAPER = "ssnnpu+ksptrack"
 TINIEST = as_table(TINY_DEFAULT) | as_table(TINY)  # of the methods with settings
 EVERY = tuple((f"{part}.{key}", value) for part, values in TINIEST.items() for key, value in values.items())
 CHANGES = tuple(change for change in EVERY if change[0] != "stopping.halts")  # which the plan decides
@@ -42,9 +44,8 @@ def plan(dataset, monkeypatch) -> Plan:
     shutil.rmtree(dataset.root / "blob")
     shutil.rmtree(dataset.root / "ball/second")
     monkeypatch.setattr(reproduction, "COMPETITORS", ("random-walker", "half-disc"))
-    monkeypatch.setattr(reproduction, "CONST_FACTORS", (1.2,))
-    monkeypatch.setattr(reproduction, "BOUND_FACTORS", (1.4,))
-    return Plan(find_sequences(dataset.root), changes=(*CHANGES, *TINY_COMPETITORS))
+    changes = (*CHANGES, *TINY_COMPETITORS)
+    return Plan(find_sequences(dataset.root), changes=changes, const_factors=(1.2,), bound_factors=(1.4,))
 
 
 @pytest.mark.nightly
@@ -104,8 +105,62 @@ def test_all_methods_and_sweeps_are_planned(dataset, monkeypatch, tmp_path):
     table_2 = {(cell.method, cell.variant.name, cell.bound) for cell in plan.cells("table2")}
     assert len(table_2) == 4 + 2 * 4 + 1
     assert ("nnpu-const", "eta-0.8", "eta") in table_2 and ("fast", "plain", "eta-1.8") in table_2
+    assert table_1 == {cell.method for cell in plan.cells("figure-qualitative")}
     assert len(plan.cells("figure-stopping")) == 3 and len(plan.cells("figure-priors")) == 1
     assert {cell.key for cell in plan.cells("figure-stopping")} < {cell.key for cell in plan.cells("table1")}
+
+
+def test_only_the_methods_asked_for_are_planned_with_each_of_the_seeds(dataset):
+    plan = Plan(find_sequences(dataset.root), methods=("eel", "ssnnpu+ksptrack"), seeds=(0, 2))
+    cells = plan.cells("table1")
+    assert {(cell.method, cell.seed) for cell in cells} == {("eel", 0), ("eel", 2), *((PAPER, 0), (PAPER, 2))}
+    assert {cell.method for cell in plan.cells("table2")} == {PAPER} and len(cells) == 2 * 2 * 3
+    with pytest.raises(SettingsError, match="no method eal"):
+        Plan((), methods=("eal",))
+
+
+def test_competitors_are_tuned_only_if_asked_and_never_by_what_they_lack(dataset):
+    plan = Plan(find_sequences(dataset.root)[:1], methods=("eel", "ksptrack", "half-disc"), tuned=True)
+    names = {(cell.method, cell.variant.name) for cell in plan.cells("table1")}
+    assert names == {("half-disc", "plain")} | {
+        (method, name)
+        for method in ("eel", "ksptrack")
+        for name in ("plain", *(f"tuned-{number}" for number in range(1, 1 + len(reproduction.TUNED[method]))))
+    }
+    assert len({cell.key for cell in plan.cells("table1")}) == len(names)
+    assert not replace(plan, tuned=False).candidates()
+
+
+def test_the_tuned_row_is_the_best_of_what_was_tried_and_what_was_tried_has_no_row_of_its_own(dataset, monkeypatch):
+    plan = Plan(find_sequences(dataset.root)[:1], methods=("eel", "half-disc"), tuned=True)
+    scores = {"tuned-3": 0.7, "plain": 0.2}
+
+    def find(cells, folder):
+        return [(cell, make_row(cell.method, scores.get(cell.variant.name, 0.1))) for cell in cells]
+
+    monkeypatch.setattr(reproduction, "_finished", find)
+    with open_folder(dataset.folder / "out", reproduction.SUITE) as folder:
+        rows = reproduction.collect_rows("table1", plan, folder)
+    assert sorted((row.method, row.f1) for row in rows) == [("eel", 0.2), ("eel (tuned)", 0.7), ("half-disc", 0.2)]
+
+
+def test_sequences_of_a_suite_are_taken_whatever_their_format(dataset):
+    dataset.save_volume()
+    found = survey(dataset.write_suite(EXTRA))
+    assert [sequence.name for sequence in found.sequences] == ["first", "second", "third", "whole"]
+    cells = Plan(found.sequences).cells("figure-stopping")
+    assert [cell.points for cell in cells] == ["2dlocs", "2dlocs", "2dlocs", "clicks"]
+
+
+def test_phantoms_are_sequences_of_two_types_made_once(tmp_path):
+    first = {path: path.read_bytes() for path in make_phantoms(tmp_path / "out").rglob("*.png")}
+    found = survey(make_phantoms(tmp_path / "out"))
+    assert [(sequence.type, sequence.name) for sequence in found.sequences] == [
+        ("blob", "phantom"),
+        ("ring", "phantom"),
+    ]
+    assert first == {path: path.read_bytes() for path in (tmp_path / "out" / "phantoms").rglob("*.png")}
+    assert len(make_quick(Plan(found.sequences)).all_cells(TARGETS)) <= 28
 
 
 def test_what_cannot_be_planned_is_refused():

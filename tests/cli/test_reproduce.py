@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from bench.datasets import Dataset, make_sequence
+from bench.test_paper_tables import make_paper_row
 from cli.test_commands import WITHOUT_TORCH
+from fewpoint.bench.paper_rows import write_paper_rows
 from fewpoint.bench.reproduction import TARGETS, Plan
 from fewpoint.bench.survey import Extent
 from fewpoint.cli.reproduce import TargetName
@@ -94,6 +96,8 @@ def test_a_failed_run_is_named_after_all_else_is_written(dataset, call, monkeypa
         (["table3"], 2, "table3"),
         (["table1", "--set", "training.batch"], 2, "section.key=value"),
         (["table1", "--ours", "quick"], 1, "no method quick"),
+        (["table1", "--methods", "eal"], 1, "no method eal"),
+        (["table1", "--seeds", "0,one"], 2, "seeds must be whole numbers from 0"),
     ],
 )
 def test_a_wrong_call_is_one_line(dataset, call, arguments, code, words):
@@ -101,6 +105,32 @@ def test_a_wrong_call_is_one_line(dataset, call, arguments, code, words):
     assert outcome.code == code
     assert words in outcome.err and outcome.err.count("\n") == 1
     assert not (dataset.folder / "out").exists()
+
+
+def test_without_sequences_rows_or_phantoms_there_is_nothing_to_make(tmp_path, call):
+    outcome = call("reproduce", "table1", "--out", tmp_path / "out")
+    assert outcome.code == 2 and "give sequences by --data, or rows of earlier runs by --rows" in outcome.err
+
+
+def test_tables_are_made_of_rows_alone(tmp_path, call):
+    rows = tmp_path / "rows.csv"
+    write_paper_rows([make_paper_row("ssnnpu+ksptrack", 0.8), make_paper_row("ssnnpu", 0.7)], rows)
+    outcome = call("reproduce", "all", "--rows", rows, "--out", tmp_path / "out")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("### Table 1: F1 by method and type") and "### Table 2" in outcome.out
+    names = [f"table{number}.{kind}" for number in (1, 2) for kind in ("md", "tex", "csv")]
+    assert outcome.out.splitlines()[-6:] == [str(tmp_path / "out" / name) for name in names]
+    refused = call("reproduce", "figure-stopping", "--rows", rows, "--out", tmp_path / "out")
+    assert refused.code == 2 and "for figure-stopping give --data, not --rows" in refused.err
+
+
+@pytest.mark.nightly
+def test_a_quick_look_needs_no_data(tmp_path, call, monkeypatch):
+    """Of a method without learning here; all of it takes two minutes on two cores."""
+    monkeypatch.setattr(Plan, "table_1", lambda self: self._all("half-disc"))
+    outcome = call("reproduce", "table1", "--quick", "--out", tmp_path / "out", "--ours", "half-disc")
+    assert outcome.code == 0, outcome.err
+    assert "fewpoint: sequences: 2, runs: 2," in outcome.err and "| F1 | blob | ring | All |" in outcome.out
 
 
 def test_targets_are_those_of_the_program():
@@ -113,5 +143,15 @@ def test_help_does_not_import_torch():
     assert (done.returncode, done.stderr) == (0, "")
     assert all(
         option in done.stdout
-        for option in ("--data", "--out", "--sequences", "--quick", "--ours", "--jobs", "--device")
+        for option in (
+            "--data",
+            "--out",
+            "--rows",
+            "--sequences",
+            "--methods",
+            "--seeds",
+            "--quick",
+            "--tuned",
+            "--ours",
+        )
     )

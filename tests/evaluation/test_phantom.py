@@ -5,6 +5,7 @@ import pytest
 
 from fewpoint.errors import InputError
 from fewpoint.evaluation import make_phantom, score_masks, true_shares
+from fewpoint.evaluation.phantom import make_ring
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -43,6 +44,22 @@ def test_the_object_is_one_piece_that_moves_and_changes_size(seed):
     centres = np.array([center_of_mass(mask) for mask in truth])
     assert np.ptp(centres, axis=0).max() > 20
     assert np.hypot(*np.diff(centres, axis=0).T).max() < 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_ring_has_one_hole_on_every_frame_and_pieces_like_it_beyond_reach_of_every_click(seed):
+    """Two radii of a disc of 1.4 times the ring's largest area, from which paths may start, end left of all pieces."""
+    from scipy.ndimage import binary_fill_holes, label
+
+    ring = make_ring(seed=seed)
+    assert all(label(mask)[1] == 1 and label(binary_fill_holes(mask) & ~mask)[1] == 1 for mask in ring.truth)
+    reach = 2 * np.sqrt(1.4 * ring.truth.sum(axis=(1, 2)).max() / np.pi)
+    assert ring.points.coordinates[:, 2].max() + reach < 128 * 0.85
+    frames = ring.sequence.frames[..., 0].astype(float)
+    bright = np.percentile(frames[:, :, 100:], 80)
+    assert bright > frames[ring.truth].mean() - 2 * frames[ring.truth].std()
+    with pytest.raises(InputError, match="32 x 64 pixels or more, got 3 of 32 x 40"):
+        make_ring(3, (32, 40))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -5,7 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fewpoint.bench.sequences import PAPER_TYPES, DatasetSequence, choose_sequences, find_folders
+from fewpoint.bench.sequences import (
+    LOCATIONS,
+    PAPER_TYPES,
+    BenchSequence,
+    DatasetSequence,
+    choose_sequences,
+    find_folders,
+)
+from fewpoint.bench.suite import read_suite
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
@@ -27,30 +35,31 @@ class Extent:
 class Survey:
     """Sequences that are whole, with their extents, and lines about what is not there."""
 
-    extents: dict[DatasetSequence, Extent]
+    extents: dict[BenchSequence, Extent]
     notes: tuple[str, ...]
 
     @property
-    def sequences(self) -> tuple[DatasetSequence, ...]:
+    def sequences(self) -> tuple[BenchSequence, ...]:
         return tuple(self.extents)
 
 
 def survey(root: Path, names: Iterable[str] = (), *, first_of_type: bool = False) -> Survey:
-    """Read every sequence below a folder once, and tell which cannot be used and why.
+    """Read every sequence below a folder, or of a suite's file, once, and tell which cannot be used and why.
 
     names: only these sequences, by name or as type/name; all if there are none. first_of_type: one of each type.
     """
-    if not root.is_dir():
+    if not root.exists():
         raise InputError(
-            f"--data must be a folder with sequences in it, {root} is not one; the paper's own data is at {DOI}"
+            f"--data must be a folder with sequences in it or the file of a suite, {root} is neither; the paper's own "
+            f"data is at {DOI}"
         )
     extents, notes = {}, []
-    for folder in find_folders(root.resolve()):
+    for item in read_suite(root).sequences if root.is_file() else find_folders(root.resolve()):
         try:
-            sequence = DatasetSequence(folder)
+            sequence = DatasetSequence(item) if isinstance(item, Path) else item
             extents[sequence] = check_sequence(sequence)
         except FewpointError as error:
-            notes.append(f"left out {folder.name}: {error}")
+            notes.append(f"left out {item.name}: {error}")
     if not extents:
         reason = f"; {notes[0]}" if notes else ""
         raise InputError(
@@ -64,7 +73,7 @@ def survey(root: Path, names: Iterable[str] = (), *, first_of_type: bool = False
     return Survey({sequence: extents[sequence] for sequence in chosen}, tuple(notes))
 
 
-def check_sequence(sequence: DatasetSequence) -> Extent:
+def check_sequence(sequence: BenchSequence) -> Extent:
     """Read frames, truth and points; raise if one of them cannot be read or does not fit the frames."""
     frames, truth = read_sequence(sequence.input), read_masks(sequence.truth)
     if truth.shape != frames.shape[:3]:
@@ -73,13 +82,14 @@ def check_sequence(sequence: DatasetSequence) -> Extent:
         )
     if not truth.any():
         raise InputError(f"the truth must show the object somewhere, {sequence.truth} is empty")
-    read_points(sequence.locations, frames)
+    read_points(sequence.find_points(LOCATIONS) or sequence.truth, frames)
     return Extent(len(frames), frames.size)
 
 
-def count_missing(sequences: Iterable[DatasetSequence]) -> list[str]:
+def count_missing(sequences: Iterable[BenchSequence]) -> list[str]:
     """A line for each type of the paper's own data that has fewer than its four sequences; none for other data."""
-    counts = Counter(sequence.type for sequence in sequences if sequence.is_papers)
+    folders = (sequence for sequence in sequences if isinstance(sequence, DatasetSequence))
+    counts = Counter(sequence.type for sequence in folders if sequence.is_papers)
     if not counts:
         return []
     return [

@@ -1,5 +1,6 @@
 """`fewpoint reproduce`: the paper's tables and figures from sequences on disk."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,12 +29,24 @@ class TargetName(StrEnum):
 
 Target = Annotated[TargetName, typer.Argument(help="What to reproduce.")]
 DataPath = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--data",
-        metavar="ROOT",
-        help="Folder with sequences in the layout of the paper's dataset, published at doi.org/10.5281/zenodo.5007788.",
+        metavar="ROOT|SUITE.toml",
+        help="Folder with sequences in the layout of the paper's dataset, published at doi.org/10.5281/zenodo.5007788, "
+        "or the file of a suite, whose sequences are taken. --quick makes phantoms without it.",
     ),
+]
+RowsPath = Annotated[
+    Path | None,
+    typer.Option("--rows", metavar="FILE.csv", help="Make the tables of these rows of earlier runs, and run nothing."),
+]
+Methods = Annotated[
+    str | None, typer.Option("--methods", metavar="A,B", help="Only these methods, not all of the table or figure.")
+]
+Seeds = Annotated[str | None, typer.Option("--seeds", metavar="0,1", help="Several seeds, in place of --seed.")]
+Tuned = Annotated[
+    bool, typer.Option("--tuned", help="Also tune each competitor against the truth; its row is marked (tuned).")
 ]
 OutPath = Annotated[
     Path,
@@ -43,19 +56,23 @@ Sequences = Annotated[
     str | None, typer.Option("--sequences", metavar="A,B", help="Only these sequences, by name or as type/name.")
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="One sequence of each type, small networks: shows whether all works.")
+    bool, typer.Option("--quick", help="One sequence of each type, tiny networks, few sweeps: shows whether all works.")
 ]
 Ours = Annotated[str, typer.Option("--ours", metavar="METHOD", help="The method that stands for fewpoint.")]
 
 
 def reproduce_command(  # noqa: PLR0913 - one argument per option
     target: Target,
-    data: DataPath,
     out: OutPath,
+    data: DataPath = None,
+    rows: RowsPath = None,
     sequences: Sequences = None,
+    methods: Methods = None,
     quick: Quick = False,
+    tuned: Tuned = False,
     ours: Ours = "fast",
     seed: Seed = 0,
+    seeds: Seeds = None,
     assignments: Assignments = None,
     jobs: Jobs = None,
     gpus_per_job: GpusPerJob = 0.0,
@@ -67,20 +84,47 @@ def reproduce_command(  # noqa: PLR0913 - one argument per option
 
     First says what is missing there and about how long it will take. Run again to go on where it stopped.
     """
-    from fewpoint.bench.reproduction import QUICK, TARGETS, Plan, reproduce
+    from fewpoint.bench.reproduction import TARGETS, Plan, make_phantoms, make_quick, reproduce
     from fewpoint.bench.survey import survey
 
-    changes = (*(QUICK if quick else ()), *(_parse(assignment) for assignment in assignments or []))
-    Plan((), ours, seed or 0, changes)  # refuses what is not known before anything is read
-    found = survey(data, split_names(sequences), first_of_type=quick)
-    plan = Plan(found.sequences, ours, seed or 0, changes)
     targets = TARGETS if target == TargetName.ALL else (target.value,)
+    if rows is not None:
+        _tell(_make_of_rows(rows, targets, ours, out))
+        return
+    if data is None and not quick:
+        raise typer.BadParameter("give sequences by --data, or rows of earlier runs by --rows, or --quick for phantoms")
+    changes = tuple(_parse(assignment) for assignment in assignments or [])
+    chosen_seeds = tuple(map(_parse_seed, split_names(seeds))) or (seed or 0,)
+    plan = Plan((), ours, changes, split_names(methods), chosen_seeds, tuned)
+    plan = make_quick(plan) if quick else plan
+    found = survey(data or make_phantoms(out), split_names(sequences), first_of_type=quick)
+    plan = replace(plan, sequences=found.sequences)
     chosen_engine = build_engine(engine, address, jobs, gpus_per_job)
     for line in (*found.notes, _foretell(plan, targets, found, out, device, jobs or 1)):
         tell(f"fewpoint: {line}")
     with show_standing() as listener:
         result = reproduce(plan, targets, out, listener, engine=chosen_engine, device=device)
     _tell(result)
+
+
+def _make_of_rows(rows: Path, targets: tuple[str, ...], ours: str, out: Path) -> "Reproduction":
+    from fewpoint.bench.paper_rows import read_paper_rows
+    from fewpoint.bench.reproduction import Reproduction, write_tables
+    from fewpoint.io.atomic import explaining_write_errors
+
+    known = read_paper_rows(rows)
+    with explaining_write_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        written = write_tables(known, targets, ours, out)
+    if not written:
+        raise typer.BadParameter(f"rows make table1 and table2 alone; for {targets[0]} give --data, not --rows")
+    return Reproduction(tuple(written), ())
+
+
+def _parse_seed(text: str) -> int:
+    if not text.isdecimal():
+        raise typer.BadParameter(f"seeds must be whole numbers from 0, such as 0,1,2, got {text}")
+    return int(text)
 
 
 def _foretell(plan: "Plan", targets: tuple[str, ...], found: "Survey", out: Path, device: DeviceName, jobs: int) -> str:

@@ -51,6 +51,34 @@ def make_phantom(n_frames: int = 24, size: tuple[int, int] = (96, 96), seed: int
     return Phantom(ImageSequence.from_array(frames), _click_each_frame(truth, rng), truth)
 
 
+def make_ring(n_frames: int = 24, size: tuple[int, int] = (64, 128), seed: int = 0) -> Phantom:
+    """Paint a ring that moves and breathes in the left half, and pieces just like it in the right half; uint8, grey.
+
+    The pieces lie too far from every click to be the same object, but have nothing else that tells them from it.
+
+    >>> make_ring(n_frames=2, size=(32, 64)).sequence.shape
+    (2, 32, 64, 1)
+    """
+    if n_frames < 1 or min(size[0], size[1] // 2) < 32:
+        raise InputError(f"a ring needs a frame of 32 x 64 pixels or more, got {n_frames} of {size[0]} x {size[1]}")
+    rng = np.random.default_rng(seed)
+    side = min(size[0], size[1] // 2)
+    time = np.linspace(0, 2 * np.pi, n_frames)[:, np.newaxis, np.newaxis]
+    phase = rng.uniform(0, 2 * np.pi, 3)
+    rows, columns = np.indices(size)[:, np.newaxis]
+    centre_y = size[0] / 2 + 0.06 * side * np.sin(time + phase[0])
+    centre_x = size[1] / 4 + 0.06 * side * np.sin(0.7 * time + phase[1])
+    distance = np.hypot(rows - centre_y, columns - centre_x)
+    middle = side * (0.29 + 0.03 * np.sin(time + phase[2]))
+    truth = np.abs(distance - middle) <= 0.075 * side
+    pieces = np.zeros(size, bool)
+    for y, x in rng.uniform((0.2, 0.85), (0.8, 0.95), (3, 2)) * size:
+        pieces |= np.abs(np.hypot(rows[0] - y, columns[0] - x) - 0.12 * side) <= 0.06 * side
+    grey = np.where(truth | pieces, _paint_object(truth.shape, rng), _paint_tissue(truth.shape, rng))
+    frames = _take_picture(grey, truth, 1, rng)
+    return Phantom(ImageSequence.from_array(frames), _click_each_frame(truth, rng), truth)
+
+
 OBJECT_GREYS = (0.55, 0.80, 0.16)
 QUARTERS = ((0, 0), (1, 1), (0, 1))  # of the frame, in which each object stays
 

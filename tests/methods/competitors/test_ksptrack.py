@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from fewpoint.core import ImageSequence, PointSet, SuperpixelMap
+from fewpoint.core import AreaBound, ImageSequence, PointSet, SuperpixelMap
 from fewpoint.errors import InputError
 from fewpoint.methods.competitors.ksptrack import (
     Linked,
@@ -23,14 +23,26 @@ from fewpoint.tracking.graph import SOURCE
 # Three frames of four superpixels in a row, each ten pixels wide.
 ROW = SuperpixelMap(np.tile(np.repeat(np.arange(4, dtype=np.int32), 10), (3, 4, 1)))
 STILL = ImageSequence.from_array(np.zeros((3, 4, 40), np.uint8))
+TINY = AreaBound(0.01)  # 1.6 pixels: two radii of a disc of that area are 1.4, less than any circle here
 
 
 def test_entrances_lie_round_clicks_and_steps_between_near_superpixels():
     """Radius 0.3 x 40 = 12 pixels: the clicked superpixel and its neighbours, on the same and on the next frame."""
-    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
+    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), TINY, LinkingSettings(radius=0.3))
     assert links.entrances.tolist() == [[4, 5], [5, 5], [6, 5]]
     assert sorted(links.steps[links.steps[:, 0] == 5][:, 1].tolist()) == [8, 9, 10]
     assert sorted(links.steps[links.steps[:, 0] == 0][:, 1].tolist()) == [4, 5]
+
+
+@pytest.mark.parametrize(("reach", "entered"), [(0, [5]), (1, [4, 5, 6]), (2, [3, 4, 5, 6, 7])])
+def test_entrances_reach_as_many_radii_of_the_bound_s_disc_as_are_asked_for_and_steps_do_not(reach, entered):
+    """Columns ten pixels apart on frames of 40 x 80; the bound is the area of a disc of radius 12."""
+    frames, labels = np.zeros((2, 40, 80), np.uint8), np.tile(np.repeat(np.arange(8, dtype=np.int32), 10), (2, 40, 1))
+    points, settings = PointSet.from_rows([(0, 20, 55)]), LinkingSettings(radius=0.05, reach=reach)
+    bound = AreaBound(np.pi * 12**2 / 3200)
+    links = find_links(ImageSequence.from_array(frames), SuperpixelMap(labels), points, bound, settings)
+    assert links.entrances[:, 0].tolist() == entered
+    assert links.steps.tolist() == [[place, 8 + place] for place in range(8)]
 
 
 def test_steps_between_superpixels_that_move_differently_are_left_out(monkeypatch):
@@ -38,7 +50,7 @@ def test_steps_between_superpixels_that_move_differently_are_left_out(monkeypatc
     flow = np.zeros((3, 4, 40, 2), np.float32)
     flow[:, :, :20, 1], flow[:, :, 20:, 0] = 1, 1
     monkeypatch.setattr("fewpoint.methods.competitors.ksptrack.estimate_flow", lambda sequence: flow)
-    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
+    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), TINY, LinkingSettings(radius=0.3))
     places = links.steps % 4
     assert set(map(tuple, places.tolist())) == {(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)}
 
@@ -48,7 +60,7 @@ def test_movement_is_compared_over_the_interval_of_the_step(monkeypatch):
     flow = np.zeros((3, 4, 40, 2), np.float32)
     flow[0, ..., 1], flow[1:, ..., 0] = 1, 1
     monkeypatch.setattr("fewpoint.methods.competitors.ksptrack.estimate_flow", lambda sequence: flow)
-    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
+    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), TINY, LinkingSettings(radius=0.3))
     assert len(links.steps) == 2 * (4 + 2 * 3)
 
 
@@ -84,7 +96,7 @@ def test_paths_follow_likeness_in_both_directions_of_time():
     """A click on the middle frame; superpixels 1, 5, 9 look like it, 2, 6, 10 are likely too but look different."""
     votes = np.tile([0.1, 0.9, 0.6, 0.1], 3)
     projected = np.array([[9, 0.0, 3.0, 9, 9, 0.1, 3.8, 9, 9, 0.2, 4.6, 9]]).T
-    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
+    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), TINY, LinkingSettings(radius=0.3))
     linked = link(votes, projected, links, 0.5)
     assert np.flatnonzero(linked.selected).tolist() == [1, 5, 9]
     assert linked.agreed.tolist() == []  # forward leads from the click to the end, backward to the beginning
@@ -129,7 +141,7 @@ def test_what_is_found_is_learnt_from_until_nothing_is_new(monkeypatch):
 
     monkeypatch.setattr("fewpoint.methods.competitors.ksptrack.bag_trees", vote)
     monkeypatch.setattr("fewpoint.methods.competitors.ksptrack.learn_metric", lambda *given: np.zeros((2, 1)))
-    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), LinkingSettings(radius=0.3))
+    links = find_links(STILL, ROW, PointSet.from_rows([(1, 2, 15)]), TINY, LinkingSettings(radius=0.3))
     clicked = np.arange(12) == 5
     found, _ = repeat(np.zeros((12, 2)), links, clicked, KspTrackSettings(), np.random.default_rng(0))
     assert seen == [[5], [1, 5, 9]]

@@ -32,6 +32,7 @@ from fewpoint.tracking.costs import visit_costs
 from fewpoint.tracking.graph import SINK, SOURCE, FlowGraph
 from fewpoint.tracking.min_cost_flow import solve
 from fewpoint.tracking.paths import decompose_flow
+from fewpoint.tracking.settings import TrackingSettings
 
 FOCUS_SIGMA = 0.3
 LIKELY, UNLIKELY = 0.7, 0.3
@@ -49,14 +50,15 @@ class KspTrack:
 
     def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
         points.check_inside(len(sequence), sequence.size)
+        bound = bound or ASSUMED_BOUND
         superpixels = segment_volume(sequence, self.settings.superpixels)
         features = self._learn_features(sequence, superpixels, points, seed)
-        links = find_links(sequence, superpixels, points, self.settings.linking)
+        links = find_links(sequence, superpixels, points, bound, self.settings.linking)
         clicked = np.zeros(superpixels.total, bool)
         clicked[regions_at_points(superpixels, points)] = True
         found, votes = repeat(features, links, clicked, self.settings, np.random.default_rng(seed))
         masks, maps = paint_regions(superpixels, found), paint_regions(superpixels, votes)
-        return describe_choice(masks, maps, sequence, points, bound or ASSUMED_BOUND)
+        return describe_choice(masks, maps, sequence, points, bound)
 
     def _learn_features(
         self, sequence: ImageSequence, superpixels: SuperpixelMap, points: PointSet, seed: int
@@ -104,17 +106,20 @@ class Links:
 
 
 def find_links(
-    sequence: ImageSequence, superpixels: SuperpixelMap, points: PointSet, settings: LinkingSettings
+    sequence: ImageSequence, superpixels: SuperpixelMap, points: PointSet, bound: AreaBound, settings: LinkingSettings
 ) -> Links:
-    """Entrances round clicks, and steps between superpixels that lie near and move alike."""
+    """Entrances round clicks, as far as those of fewpoint's own tracking, and steps between superpixels that lie near
+    and move alike."""
     from scipy.spatial import cKDTree  # pyright: ignore[reportAttributeAccessIssue] - compiled, without a stub
 
     centroids, offsets = region_centroids(superpixels), superpixels.offsets
     reach = settings.radius * max(sequence.size)
+    entrance = TrackingSettings(radius=settings.radius, reach=settings.reach)
+    entrance_pixels = entrance.entrance_pixels(sequence.size, bound.fraction)
     trees = [cKDTree(centroids[offsets[frame] : offsets[frame + 1]]) for frame in range(len(sequence))]
     entrances = []
     for (frame, *place), clicked in zip(points.coordinates, regions_at_points(superpixels, points), strict=True):
-        near = np.array(trees[frame].query_ball_point(place, reach), np.int64) + offsets[frame]
+        near = np.array(trees[frame].query_ball_point(place, entrance_pixels), np.int64) + offsets[frame]
         near = np.union1d(near, [clicked])
         entrances.append(np.stack([near, np.full(len(near), clicked)], axis=1))
     steps = [np.empty((0, 2), np.int64)]

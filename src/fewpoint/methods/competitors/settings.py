@@ -3,6 +3,7 @@
 Sections that the pipeline also has use the same names, so that one variant of a suite reaches all methods.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -118,12 +119,15 @@ class LinkingSettings:
     """KSPTrack's graph.
 
     prune: superpixels of a lower probability are left out. radius: of entrances round clicks and of transitions, as a
-    share of the longer side. overlap: transitions between superpixels whose flow histograms share less are left out.
-    bins: directions of a flow histogram. repeats: at most how often what was found is learnt from.
+    share of the longer side. reach: entrances lie within this many radii of a disc of the bound's area, too, as those
+    of fewpoint's own tracking do; 0 leaves the circle of the original. overlap: transitions between superpixels whose
+    flow histograms share less are left out. bins: directions of a flow histogram. repeats: at most how often what was
+    found is learnt from.
     """
 
     prune: float = 0.5
     radius: float = 0.05
+    reach: float = 2.0
     overlap: float = 0.75
     bins: int = 8
     repeats: int = 5
@@ -131,6 +135,7 @@ class LinkingSettings:
     def __post_init__(self) -> None:
         for name in ("prune", "radius", "overlap"):
             require("linking", name, 0 <= getattr(self, name) <= 1, "between 0 and 1", getattr(self, name))
+        require("linking", "reach", 0 <= self.reach < math.inf, "0 or more and finite", self.reach)
         for name in ("bins", "repeats"):
             require("linking", name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
 

@@ -31,7 +31,6 @@ NIGHTLY = (
     "io/pacs",
     "io/test_fuzz.py",
     "io/test_seg_readers.py",
-    "models/fused",
     "napari",
     "pipeline/test_pace.py",
     "pipeline/test_preloading.py",

@@ -459,7 +459,7 @@ def look_at(trainer: Trainer, exact: bool) -> Tensor:
     settings = trainer.recipe.training
     if not exact:
         settings = replace(settings, statistics="running", mirrors=False)
-    return predict_logits(trainer.network, trainer.samples, settings, trainer.looks)
+    return predict_logits(trainer.network, trainer.samples, settings)
 
 
 def sum_up(logits: Tensor, samples: SampleSet, gamma: float) -> Observation:

@@ -19,49 +19,16 @@ LEAST_PROBABILITY = 1e-5
 WIDE = 8  # channels of the first convolution from which a CPU is faster in float32 with one plane per channel
 
 
-class Replay:
-    """run_network for a network that predicts batches of one shape again and again: on CUDA, by a CUDA graph.
-
-    The graph reads the weights in place, so that it follows what the network learns. It always predicts as in eval
-    mode, whatever mode the network is in: switching takes as long as ten frames.
-    """
-
-    def __init__(self) -> None:
-        self._frames: Tensor | None = None
-        self._recorded: tuple[torch.cuda.CUDAGraph, Tensor] | None = None
-
-    def __call__(self, network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
-        if not frames.is_cuda:
-            return run_network(network.eval(), frames, settings)
-        if self._frames is None or self._frames.shape != frames.shape:
-            self._frames, self._recorded = frames.clone(), None
-            return run_network(network.eval(), frames, settings)  # not recorded yet: libraries prepare for the shape
-        self._frames.copy_(frames)
-        if self._recorded is None:
-            network.eval()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                logits = run_network(network, self._frames, settings)
-            self._recorded = graph, logits
-        graph, logits = self._recorded
-        graph.replay()
-        return logits.clone()
-
-
 @torch.no_grad()
-def predict_logits(
-    network: nn.Module, samples: SampleSet, settings: TrainingSettings, replay: Replay | None = None
-) -> Tensor:
+def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSettings) -> Tensor:
     """(T, K, h, w) float32 logits of every frame and object, on the device; with mirrors, those of run_mirrored.
 
-    replay: the network's, if it predicts often. On a CPU, a network whose training divides its batches learns alone,
-    and predicts several batches at once.
+    On a CPU, a network whose training divides its batches learns alone, and predicts several batches at once.
     """
     if settings.statistics == "sequence":
         measure_statistics(network, samples, settings)
-    run = run_mirrored if settings.mirrors else replay or run_network
-    if run is not replay:
-        network.eval()
+    run = run_mirrored if settings.mirrors else run_network
+    network.eval()
 
     @torch.no_grad()  # which counts in one thread alone
     def predict(start: int, end: int, new: int) -> Tensor:
@@ -74,8 +41,7 @@ def predict_logits(
             pieces = list(pool.map(predict, *zip(*batches, strict=True)))
     else:
         pieces = list(starmap(predict, batches))
-    if not network.training:
-        network.train()
+    network.train()
     return torch.cat(pieces)
 
 

@@ -14,10 +14,9 @@ from fewpoint.learning.augment import augment_frames, draw_warps, flip_randomly,
 from fewpoint.learning.mixed_precision import MixedPrecision
 from fewpoint.learning.objectives import Objective, measure_risks
 from fewpoint.learning.parts import Parts
-from fewpoint.learning.prediction import Replay, choose_layout, is_mixed, run_network
+from fewpoint.learning.prediction import choose_layout, is_mixed, run_network
 from fewpoint.learning.samples import SampleSet
 from fewpoint.learning.settings import AugmentationSettings, TrainingSettings
-from fewpoint.models.fused import FusedNetwork, fuse
 from fewpoint.models.networks import Network
 
 Result = TypeVar("Result")
@@ -51,17 +50,13 @@ class Trainer:
 
     All of it goes into state_dict, so that a run can stop after any epoch and continue to the bit.
     objects: the samples of each object; they share frames and superpixels, those of `samples`.
-    looks: replays predictions between epochs, for networks observed so often that recording one pays off.
     """
 
-    def __init__(
-        self, network: Network | FusedNetwork, objects: tuple[SampleSet, ...], recipe: Recipe, seed: int
-    ) -> None:
+    def __init__(self, network: Network, objects: tuple[SampleSet, ...], recipe: Recipe, seed: int) -> None:
         samples = objects[0]
         device = samples.frames.device
         layout = choose_layout(network, device, recipe.training)
-        network = network.to(device, memory_format=layout)  # pyright: ignore[reportCallIssue] - torch's stub lacks it
-        self.network = fuse(network)
+        self.network = network.to(device, memory_format=layout)  # pyright: ignore[reportCallIssue] - torch's stub lacks it
         self.samples = samples
         self.objects = objects
         self.recipe = recipe
@@ -72,7 +67,6 @@ class Trainer:
         self._totals = torch.zeros(4, len(objects), device=device)
         self._index = torch.zeros(recipe.training.batch, dtype=torch.int64, device=device)
         self._replay: Callable[[], None] | None = None
-        self.looks = Replay() if network.settings.is_wide else None
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._copies = _copy_network(self.network, recipe.training, device)
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from fewpoint.errors import SettingsError
 
-WIDE = 32  # base width from which a network trains long enough for compiling Triton kernels to pay off
-
 
 @dataclass(frozen=True)
 class NetworkSettings:
@@ -41,8 +39,3 @@ class NetworkSettings:
             raise SettingsError(f"network.norm must be batch or group, got {self.norm}")
         if not 0 <= self.head_prior < 1:
             raise SettingsError(f"network.head_prior must be 0 (half the bound) or below 1, got {self.head_prior:g}")
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether it runs Triton kernels on CUDA, see models/fused."""
-        return self.kind == "multires" and self.base_width >= WIDE

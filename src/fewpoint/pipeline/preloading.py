@@ -11,7 +11,6 @@ import torch
 
 from fewpoint.io.runs import RunFolder
 from fewpoint.learning.samples import SampleSet
-from fewpoint.models.fused import compile_side_by_side, runs_kernels
 from fewpoint.pipeline import stages
 
 _tried: set[tuple] = set()  # what this process has tried out: a refinement need not again
@@ -59,15 +58,12 @@ def _shape_of(tasks: stages.Tasks, device: torch.device) -> tuple:
 def take_empty_step(tasks: stages.Tasks, device: torch.device) -> None:
     """One training step and one prediction like those to come, on blank frames.
 
-    The augmentation is loaded while the network is, and custom kernels are compiled side by side.
+    The augmentation is loaded while the network is.
     """
     learning = stages.prepare_learning(tasks, (_empty_samples(tasks, device),) * len(tasks), seed=0)
     trainer = learning.trainer
     with ThreadPoolExecutor(1) as pool:
         augmented = pool.submit(trainer.try_augmenting)
-        if runs_kernels(trainer.network):
-            with compile_side_by_side():
-                trainer.try_once()
         trainer.try_once()
         learning.predict()
         augmented.result()

@@ -18,7 +18,6 @@ from fewpoint.learning.settings import PhaseSettings, RiskSettings, TrainingSett
 from fewpoint.learning.targets import Targets
 from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
-from fewpoint.models.fused import FusedNetwork
 from fewpoint.models.networks import Network, build_network
 from fewpoint.pipeline.masks import Tasks
 from fewpoint.pipeline.model import Weights
@@ -124,7 +123,7 @@ def _choose_schedule(task: Task, from_points: bool) -> Schedule:
     return Schedule(phases, FilteredPriors(plan.priors, plan.stopping))
 
 
-def lower_output(network: Network | FusedNetwork, number: int, amount: float) -> None:
+def lower_output(network: Network, number: int, amount: float) -> None:
     """Lower all logits of an object by the amount."""
     if network.head.bias is not None:
         network.head.bias.data[number] -= amount

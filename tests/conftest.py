@@ -32,8 +32,6 @@ NIGHTLY = (
     "io/test_fuzz.py",
     "io/test_seg_readers.py",
     "napari",
-    "pipeline/test_pace.py",
-    "pipeline/test_preloading.py",
     "pipeline/test_witnessing.py",
     "test_ci.py",
     "test_distribution.py",

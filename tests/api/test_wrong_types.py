@@ -53,8 +53,6 @@ CALLS = {
     "a seed below zero": lambda: fewpoint.segment(FRAMES, POINTS, seed=-1),
     "a device that there is not": lambda: fewpoint.segment(FRAMES, POINTS, device="tpu"),
     "a device as a number": lambda: fewpoint.segment(FRAMES, POINTS, device=0),
-    "a time limit as text": lambda: fewpoint.segment(FRAMES, POINTS, time_limit_s="10"),
-    "no time": lambda: fewpoint.segment(FRAMES, POINTS, time_limit_s=0),
     "a warm start as a number": lambda: fewpoint.segment(FRAMES, POINTS, warm_start=3),
     "saving as text": lambda: fewpoint.segment(FRAMES, POINTS, saving="nifti"),
     "a format that there is not": lambda: Saving(("jpeg",)),

@@ -93,14 +93,13 @@ def test_a_row_says_all_that_segment_is_told(tmp_path):
             "channels": "0,2",
             "with": "t2.npy; flair.npy",
             "window": "lung",
-            "time_limit": "1.5",
             "warm_start": "earlier",
             "settings": "training.max_side=64; network.levels=3",
         },
     )
     assert (job.name, job.seed, job.reading.axis) == ("left-lung", 5, "axial")
     assert job.bounds == ((EVERY, GivenBound(box=(2, 10, 20, 30, 40))),)
-    assert (job.reading.channels, job.reading.window, job.time_limit_s) == ((0, 2), (-1350.0, 150.0), 90.0)
+    assert (job.reading.channels, job.reading.window) == ((0, 2), (-1350.0, 150.0))
     assert job.reading.added == (str(tmp_path / "t2.npy"), str(tmp_path / "flair.npy"))
     assert job.warm_start == str(tmp_path / "earlier")
     assert (job.device, job.outputs.formats) == ("cpu", ("nifti",))
@@ -124,7 +123,6 @@ def test_a_preset_of_a_row_goes_before_that_of_all(tmp_path):
         ({"largest_box": "1,2,3"}, "FRAME,Y0,X0,Y1,X1"),
         ({"channels": "red"}, "channels must be"),
         ({"seed": "-1"}, "whole number, 0 or above"),
-        ({"time_limit": "0"}, "minutes above 0"),
         ({"preset": "swift"}, "preset must be one of"),
         ({"settings": "training.bach=2"}, "did you mean"),
         ({"settings": "missing.toml"}, "readable TOML"),

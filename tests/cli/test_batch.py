@@ -127,7 +127,6 @@ def test_a_failed_item_is_named_with_its_log_and_the_exit_code_is_1(study, call,
         (["--engine", "ray", "--address", "127.0.0.1:1"], 1, "no Ray cluster answers"),
         (["--set", "training.bach=2"], 1, "did you mean training.batch?"),
         (["--method", "ksptrack"], 2, "--method or --preset, not both"),
-        (["--time-limit", "0"], 2, "--time-limit must be minutes above 0"),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_written(study, call, extra, code, words):
@@ -210,11 +209,11 @@ def test_a_check_is_remembered_after_a_refused_start(study, call, monkeypatch):
 
 def test_options_hold_for_all_rows_that_do_not_say_otherwise(study, call):
     study.write("case0,p0/frames,p0/points.csv,,", "case1,p1/frames,p1/points.csv,0.25,9", header=HEADER + ",seed")
-    options = ["--max-fraction", "0.4", "--seed", "3", "--time-limit", "60", "--size", "1.2", "--axis", "auto"]
+    options = ["--max-fraction", "0.4", "--seed", "3", "--size", "1.2", "--axis", "auto"]
     assert call(*arguments(study, "--dry-run", *options)).code == 0
     kept = json.loads(study.out.checks.read_text(encoding="utf-8"))
-    told = {name: [kept[name]["identity"][part] for part in ("bound", "seed", "time_limit")] for name in kept}
-    assert told == {"case0": ["0.4", 3, "60 min"], "case1": ["0.25", 9, "60 min"]}
+    told = {name: [kept[name]["identity"][part] for part in ("bound", "seed")] for name in kept}
+    assert told == {"case0": ["0.4", 3], "case1": ["0.25", 9]}
     assert "none" not in {each["identity"]["words"] for each in kept.values()}
 
 

@@ -24,7 +24,6 @@ from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.learning.devices import DEVICES
 from fewpoint.methods.registry import PRESETS
-from fewpoint.pipeline.pace import Pace
 from fewpoint.report.wording import format_volume
 from synthetic import save_settings
 from tiny_runs import TINY
@@ -144,35 +143,14 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     assert manifest["state"] == "finished"
     assert manifest["identity"]["seed"] == 3
     assert manifest["result"]["frames"] == 6
-    costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
+    costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb")}
     assert read_json(case.out / "summary.json") == {**manifest["result"], **costs}
     places = {"out": str(case.out), "masks": [str(case.out / "masks")], "report": str(case.out / "report.html")}
-    kind = {"format": "fewpoint segment", "schema_version": 1}
+    kind = {"format": "fewpoint segment", "schema_version": 2}
     assert summary == {**kind, **places, **manifest["result"], **costs}
     assert set(costs["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
     assert costs["memory_mb"] > 50 and costs["cuda_mb"] is None
     assert re.search(r"at most \d+ MiB", (case.out / "report.html").read_text(encoding="utf-8"))
-
-
-@pytest.mark.nightly
-def test_a_time_limit_is_told_and_kept_in_summary_and_report(case, call, monkeypatch):
-    pace = Pace(step=30.0, look=0.0, masks=0.0, steps=1)  # an epoch takes half a minute
-    monkeypatch.setattr("fewpoint.pipeline.group.measure_pace", lambda *given: pace)
-    outcome = call(*case.segment("--set", "phases.warmup_epochs=20", "--time-limit", "5"))
-    assert outcome.code == 0
-    (line,) = [line for line in outcome.out.splitlines() if line.startswith("time limit: ")]
-    assert re.search(r"shortened to \d of 20 warm-up epochs", line)
-    assert line in outcome.err  # told before learning
-    assert read_json(case.out / "summary.json")["time_limit"] in line
-    assert "of 20 warm-up epochs" in (case.out / "report.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("minutes", "code", "words"), [("0", 2, "minutes above 0"), ("0.0001", 1, "at least")])
-def test_a_time_limit_that_cannot_be_kept_is_refused_in_one_line(case, call, minutes, code, words):
-    outcome = call(*case.segment("--time-limit", minutes))
-    assert outcome.code == code
-    assert words in outcome.err.splitlines()[-1]
-    assert not case.out.exists()
 
 
 def test_segment_ends_with_a_row_a_stage_and_the_memory(case, call):

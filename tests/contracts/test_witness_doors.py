@@ -111,11 +111,8 @@ def test_a_folder_of_a_run_without_the_witness_is_refused(folder, command, capsy
 def test_what_cannot_be_asked_for_together_is_refused(folder, capsys):
     start = ["segment", str(folder / "frames"), "--points", str(folder / "points.csv"), "--out", str(folder / "no")]
     assert run([*start, "--witness", "small", "--method", "half-disc"]) == 2
-    assert run([*start, "--witness", "small", "--time-limit", "5"]) == 2
     assert run([*start, "--witness", "nobody"]) == 1
     assert "no model is called 'nobody'" in capsys.readouterr().err
     assert not (folder / "no").exists()
-    with pytest.raises(InputError, match="a witness or a time_limit_s"):
-        Job(witness="small", time_limit_s=60.0)
     with pytest.raises(InputError, match="masks cut by pixels"):
         read_job(Job(str(folder / "frames"), str(folder / "points.csv"), method="half-disc", witness="small"))

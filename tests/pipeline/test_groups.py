@@ -18,12 +18,10 @@ from fewpoint.core import (
     StepsTaken,
 )
 from fewpoint.core.settings import override_from_text
-from fewpoint.errors import SettingsError
 from fewpoint.io.atomic import read_json
 from fewpoint.io.formats import Outputs
-from fewpoint.io.runs import RunFolder, load_result
+from fewpoint.io.runs import load_result
 from fewpoint.pipeline.groups import group_objects
-from fewpoint.pipeline.pace import Pace
 from fewpoint.pipeline.task import Task
 from fewpoint.runs.exports import join_objects
 from fewpoint.runs.runner import run_task
@@ -112,23 +110,6 @@ def test_epochs_of_all_groups_are_told_as_one_course():
         "group 1 of 2: far",
         "group 2 of 2: near, small",
     ]
-
-
-def test_a_time_limit_is_shared_by_the_groups_and_kept(tmp_path, monkeypatch):
-    with pytest.raises(SettingsError, match="time-limit must be at least"):
-        run_task(make_far_task(time_limit_s=0.001))
-    # On a machine of which a step takes a second, whatever this one is.
-    pace = Pace(step=1.0, look=0.0, masks=0.0, steps=1)
-    monkeypatch.setattr("fewpoint.pipeline.group.measure_pace", lambda *given: pace)
-    long = override_from_text(SETTINGS, ["warmup.epochs=40000"])
-    task = make_far_task(long, time_limit_s=30.0)
-    with RunFolder.open(tmp_path / "run", task.identity()) as folder:
-        run_task(task, folder)
-    groups = read_json(tmp_path / "run" / "manifest.json")["groups"]
-    assert all(0 < entry["schedule"]["epochs"]["phases.warmup_epochs"] < 40000 for entry in groups.values())
-    note = read_json(tmp_path / "run" / "summary.json")["time_limit"]
-    assert "far: shortened to" in note
-    assert "near, small: shortened to" in note
 
 
 def make_result(mask: list[int], values: list[float]) -> ObjectResult:

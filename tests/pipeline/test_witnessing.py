@@ -161,5 +161,3 @@ def test_a_witness_must_be_installed_and_masks_cut_by_pixels(call):
         make_task("unknown")
     with pytest.raises(InputError, match="masks cut by pixels"):
         make_task("small", settings=TINY_PAPER)
-    with pytest.raises(InputError, match="leave one of the two out"):
-        make_task("small", time_limit_s=60.0)

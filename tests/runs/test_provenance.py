@@ -27,7 +27,6 @@ JOBS = {
         seed=3,
         device="cpu",
         outputs=OutputChoice(("nifti", "png"), probabilities=True),
-        time_limit_s=120.0,
         name="run",
         added_words=(("liver", GivenWords((OutlineFile("drawn.png", 4),), (Box(5, 1, 2, 8, 9),), 1.2, ((7, 0.8),))),),
     ),

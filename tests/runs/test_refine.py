@@ -447,12 +447,10 @@ def test_settings_of_another_network_are_refused_and_others_are_free(folder):
     assert len(run_task(replace(task, previous=previous, settings=finer)).history) == 2
 
 
-@pytest.mark.parametrize("extra", [{"time_limit_s": 60.0}, {"warm_start": "the model"}])
-def test_a_refinement_has_no_other_start_and_no_time_limit(folder, extra):
+def test_a_refinement_has_no_other_start(folder):
     previous = load_previous(folder)
-    extra = {name: previous.model if isinstance(value, str) else value for name, value in extra.items()}
-    with pytest.raises(InputError, match="its own short schedule"):
-        replace(make_task(SEVERAL), previous=previous, **extra)
+    with pytest.raises(InputError, match="starts from its networks"):
+        replace(make_task(SEVERAL), previous=previous, warm_start=previous.model)
 
 
 def test_an_unfinished_run_cannot_be_refined(folder, tmp_path):

@@ -170,10 +170,10 @@ def test_a_run_begins_with_the_networks_of_another_patient_and_masks_are_cut_at_
     click_everywhere(client, second)
     refused = client.post(f"/api/projects/{second}/runs", json={"added": ["../elsewhere"]})
     assert refused.status_code == 404
-    run = wait_for(client, second, start_run(client, second, warm_start=True, time_limit_min=5))
+    run = wait_for(client, second, start_run(client, second, warm_start=True))
     assert run["state"] == "finished", run
     job = (root / "second.fewpoint.runs" / "1" / "job.json").read_text()
-    assert "frames.fewpoint.runs/1/result" in job and "300" in job
+    assert "frames.fewpoint.runs/1/result" in job
 
     # Further channels, which a refinement has too.
     run = wait_for(client, second, start_run(client, second, added=["frames"]))

@@ -9,7 +9,7 @@ from fewpoint.api.given import Bound, Frames, GivenWords, Points, as_bounds, as_
 from fewpoint.api.watching import Cancel, ProgressCallback, watch
 from fewpoint.core import ImageSequence, Listener, PointSet, Result, Words, ignore
 from fewpoint.core.doubts import doubt_clicks, refuse_blank_frames
-from fewpoint.core.given import need, need_path, need_real, need_whole
+from fewpoint.core.given import need, need_path, need_whole
 from fewpoint.core.job import DEVICES, OutputChoice, Value
 from fewpoint.core.progress import Message
 from fewpoint.core.saying import EVERY, add_words, name_objects, settle_words, spread_words
@@ -110,7 +110,6 @@ def segment(  # noqa: PLR0913 - what a user may say
     method: str | None = None,
     seed: int = 0,
     device: str = "auto",
-    time_limit_s: float | None = None,
     warm_start: str | Path | None = None,
     witness: str = "",
     out: str | Path | None = None,
@@ -131,9 +130,8 @@ def segment(  # noqa: PLR0913 - what a user may say
     settings: the name of a preset, DefaultSettings or PaperSettings. changes: single settings, such as
     {"warmup.epochs": 20}. method: instead, the name of a method other than fewpoint's own.
     seed: the same seed gives the same masks on a CPU. device: auto, cpu, cuda or mps.
-    time_limit_s: seconds until the masks are there, into which training is shortened to fit. warm_start: folder or
-    model.npz of a finished run on another sequence of the same kind. witness: an installed pretrained model that has a
-    say where it is believed, such as "sam2-tiny".
+    warm_start: folder or model.npz of a finished run on another sequence of the same kind. witness: an installed
+    pretrained model that has a say where it is believed, such as "sam2-tiny".
     out: a run folder, as the command line makes it, which an unfinished run goes on in and refine takes; None for no
     files. saving: what is written there.
     progress: called with a Progress as the run goes; True shows it, None shows it in a notebook. cancel: the run ends
@@ -149,7 +147,6 @@ def segment(  # noqa: PLR0913 - what a user may say
     task = replace(
         manner.make_task(sequence, clicked, chosen, said, "" if is_own(method) else str(method)),
         bound=bounds.pop(EVERY, None),
-        time_limit_s=_check_limit(time_limit_s, method),
         warm_start=None if warm_start is None else load_model(need_path(warm_start, "warm_start")),
         own_bounds=tuple(sorted(bounds.items())),
     )
@@ -233,16 +230,6 @@ def _choose_settings(
 def _as_changes(changes: Mapping[str, Value] | None) -> tuple[tuple[str, Value], ...]:
     given = need({} if changes is None else changes, Mapping, "changes", "values by section.key")
     return tuple((need(key, str, "a setting", "section.key"), value) for key, value in given.items())
-
-
-def _check_limit(seconds: float | None, method: str | None) -> float | None:
-    if seconds is None:
-        return None
-    if method is not None:
-        raise InputError("a time limit shortens fewpoint's own schedule, it cannot be given with a method")
-    if not 0 < need_real(seconds, "time_limit_s") < float("inf"):
-        raise InputError(f"time_limit_s must be seconds above 0, got {seconds}")
-    return float(seconds)
 
 
 def _read_again(previous: PreviousRun) -> ImageSequence:

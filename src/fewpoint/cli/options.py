@@ -1,6 +1,5 @@
 """Options that several commands share, and what they mean for a job."""
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -107,14 +106,6 @@ ConfigPath = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="TOML file of settings, one table per section.")
 ]
 NoTracking = Annotated[bool, typer.Option("--no-tracking", help="Threshold the probabilities instead of tracking.")]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit",
-        metavar="MIN",
-        help="Minutes until the masks are there: epochs and, if needed, networks are left out so that it fits.",
-    ),
-]
 Witness = Annotated[
     str | None,
     typer.Option(
@@ -156,21 +147,16 @@ class MethodOptions:
     assignments: Assignments = None
     config: ConfigPath = None
     no_tracking: NoTracking = False
-    time_limit: TimeLimit = None
     witness: Witness = None
 
     def refuse_combinations(self, refines: bool, starts_warm: bool) -> None:
         """BadParameter for options that make no sense together, before anything is read."""
         if self.method is not None and self.preset is not None:
             raise typer.BadParameter("give --method or --preset, not both")
-        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
-            raise typer.BadParameter(f"--time-limit must be minutes above 0, got {self.time_limit:g}")
-        if self.time_limit is not None and self.method is not None:
-            raise typer.BadParameter("--time-limit shortens fewpoint's own schedule, it cannot be given with --method")
         if self.method is not None and (refines or starts_warm):
             raise typer.BadParameter("--refine and --warm-start are for fewpoint's own networks, not for --method")
-        if refines and (starts_warm or self.time_limit is not None):
-            raise typer.BadParameter("--refine has its own short schedule: leave out --warm-start and --time-limit")
+        if refines and starts_warm:
+            raise typer.BadParameter("--refine starts from the networks of its own run: leave out --warm-start")
 
     def to_job(self) -> Job:
         """A job that says nothing but this."""
@@ -180,7 +166,6 @@ class MethodOptions:
             changes=_gather_changes(self.config, self.assignments, self.no_tracking),
             seed=self.seed,
             device=str(self.device),
-            time_limit_s=None if self.time_limit is None else 60 * self.time_limit,
             witness=self.witness,
         )
 

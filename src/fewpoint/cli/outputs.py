@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from fewpoint.core.relabelling import Relabelling
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, see fewpoint info --schema, and no progress.")]
 
 

@@ -186,8 +186,8 @@ def _run(job: Job, out: Path, as_json: bool, pacs: "Pacs | None") -> None:
 
 def _refuse_combinations(how: MethodOptions, files: FileOptions) -> None:
     how.refuse_combinations(files.refined is not None, files.warm_start is not None)
-    if how.witness is not None and (how.method is not None or how.time_limit is not None):
-        raise typer.BadParameter("--witness is for fewpoint's own method without --time-limit")
+    if how.witness is not None and how.method is not None:
+        raise typer.BadParameter("--witness is for fewpoint's own method")
     if how.no_tracking and how.method is None and how.preset in (PresetName.ACCURATE, PresetName.FAST):
         raise typer.BadParameter(f"--no-tracking is for the preset paper, {how.preset} does not track; leave it out")
     if how.method is not None:
@@ -217,15 +217,13 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool, stored
             "masks": [str(path) for path in masks],
             "report": str(report) if report.exists() else None,
         }
-        costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb", "time_limit")}
+        costs = {name: manifest[name] for name in ("seconds", "memory_mb", "cuda_mb")}
         print_json("segment", {**places, **describe_stored(stored), **costs, **summary})
         return
     for line in _describe_objects(summary):
         say(line)
     for warning in summary["warnings"]:
         tell(f"warning: {warning}")
-    if manifest["time_limit"]:
-        say(f"time limit: {manifest['time_limit']}")
     for line in (*_describe_costs(manifest), *_suggest_frames(summary)):
         say(line)
     for path in masks:

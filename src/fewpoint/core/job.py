@@ -5,7 +5,6 @@ default otherwise.
 """
 
 import difflib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
@@ -179,7 +178,6 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "seed": ((int, type(None)), "a whole number or None"),
     "device": TEXT,
     "outputs": ((OutputChoice,), "an OutputChoice"),
-    "time_limit_s": ((int, float, type(None)), "a number or None"),
     "refine": TEXT_OR_NONE,
     "warm_start": TEXT_OR_NONE,
     "name": TEXT,
@@ -213,7 +211,6 @@ class Job:
     seed: int | None = None
     device: str = "auto"
     outputs: OutputChoice = field(default_factory=OutputChoice)
-    time_limit_s: float | None = None
     refine: str | None = None
     warm_start: str | None = None
     name: str = ""
@@ -228,8 +225,6 @@ class Job:
             raise InputError(f"a job's seed must be 0 or above, got {self.seed}")
         if self.device not in DEVICES:
             raise InputError(f"a job's device must be one of {', '.join(DEVICES)}, got {self.device[:40]}")
-        if self.time_limit_s is not None and not 0 < self.time_limit_s < math.inf:
-            raise InputError(f"a job's time_limit_s must be seconds above 0, got {self.time_limit_s:g}")
         for field_name in ("bounds", "words", "added_words"):
             names = [name for name, _ in getattr(self, field_name) or ()]
             if len(set(names)) < len(names):
@@ -239,14 +234,10 @@ class Job:
     def _check_combinations(self) -> None:
         if self.method is not None and self.preset is not None:
             raise InputError("a job can have a method or a preset, not both; presets are for fewpoint's own method")
-        if self.method is not None and (self.refine or self.warm_start or self.time_limit_s):
-            raise InputError(
-                "a job with a method other than fewpoint's own must have neither refine, warm_start nor time_limit_s"
-            )
-        if self.witness is not None and self.time_limit_s:
-            raise InputError("a job can have a witness or a time_limit_s, not both: a limit knows nothing of a witness")
-        if self.refine and (self.warm_start or self.time_limit_s):
-            raise InputError("a job that refines a run has a short schedule: leave out warm_start and time_limit_s")
+        if self.method is not None and (self.refine or self.warm_start):
+            raise InputError("a job with a method other than fewpoint's own must have neither refine nor warm_start")
+        if self.refine and self.warm_start:
+            raise InputError("a job that refines a run starts from its networks: leave out warm_start")
 
     @property
     def outlines(self) -> tuple[OutlineFile, ...]:
@@ -462,7 +453,6 @@ READERS: dict[str, Reader] = {
     "seed": _optional(_read_whole),
     "device": _read_text,
     "outputs": lambda where, value: OutputChoice(**_read_fields(where, value, OUTPUT_READERS)),
-    "time_limit_s": _optional(_read_number),
     "refine": _optional(_read_text),
     "warm_start": _optional(_read_text),
     "name": _read_text,

@@ -31,7 +31,6 @@ COLUMNS: dict[str, str] = {
     "channels": "those to keep, as 0,2",
     "with": "further files on the same grid, with a semicolon between",
     "window": "LEVEL,WIDTH, or lung, bone, brain or soft",
-    "time_limit": "minutes",
     "warm_start": "a finished run, or its model.npz, from whose networks learning starts",
     "witness": "a pretrained model that has a say in the masks, see fewpoint models list",
 }
@@ -90,7 +89,6 @@ def build_job(row: Row, defaults: Job) -> Job:
         preset=values.get("preset", None if "method" in values else defaults.preset),
         changes=(*defaults.changes, *_read_changes(row)),
         seed=_read_whole(values, "seed") if "seed" in values else defaults.seed,
-        time_limit_s=_read_limit(values) if "time_limit" in values else defaults.time_limit_s,
         warm_start=_find(row, "warm_start") or defaults.warm_start,
         witness=values.get("witness", defaults.witness),
     )
@@ -166,14 +164,6 @@ def _read_changes(row: Row) -> Changes:
     if text.lower().endswith(".toml") and "=" not in text:
         return read_changes(row.find(text))
     return parse_changes(_split(text))
-
-
-def _read_limit(values: dict[str, str]) -> float:
-    """Seconds of the minutes that a row says."""
-    minutes = _read_number(values, "time_limit")
-    if not 0 < minutes < float("inf"):
-        raise InputError(f"time_limit must be minutes above 0, got {values['time_limit']}")
-    return 60 * minutes
 
 
 def _read_fraction(text: str) -> float:

@@ -79,7 +79,6 @@ MANIFEST_SCHEMA = {
     "seconds?": Each(NUMBER),
     "memory_mb?": OPTIONAL_NUMBER,
     "cuda_mb?": OPTIONAL_NUMBER,
-    "time_limit?": str,
 }
 
 # Errors of the call, not of the run: starting the same run again cannot help.
@@ -90,7 +89,7 @@ REFUSALS = (InputError, SettingsError, DeviceError)
 class RunIdentity:
     """What a result depends on; two runs with equal identities give the same result.
 
-    sequence, points, settings, words: hashes. bound, time_limit: as text. start: what the networks start from, as text.
+    sequence, points, settings, words: hashes. bound: as text. start: what the networks start from, as text.
     witness: name and hash of a pretrained model.
     What has a default was not known to earlier versions.
     """
@@ -102,7 +101,6 @@ class RunIdentity:
     bound: str
     settings: str
     seed: int
-    time_limit: str = "none"
     start: str = "random weights"
     words: str = "none"
     witness: str = "none"
@@ -117,7 +115,6 @@ PART_NAMES = {
     "bound": "area bound ({then}, now {now})",
     "settings": "settings",
     "seed": "seed ({then}, now {now})",
-    "time_limit": "time limit ({then}, now {now})",
     "start": "start ({then}, now {now})",
     "words": "outlines, boxes or sizes",
     "witness": "witness ({then}, now {now})",

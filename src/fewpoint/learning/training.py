@@ -106,21 +106,12 @@ class Trainer:
         return tuple(StepMeans(*means) for means in (self._totals / len(batches)).T.tolist())
 
     def try_steps(self, count: int) -> None:
-        """Take steps as in an epoch, to see how long they take; for a trainer that is thrown away."""
+        """Take steps as in an epoch, to see how long they take: for benchmarks, whose trainer is thrown away."""
         self._record_step()
         self._be_learning()
         batches = self._draw_batches().to(self._index.device)
         for number in range(count):
             self._step(batches[number % len(batches)], 0.0)
-
-    def try_once(self) -> None:
-        """Take one unrecorded step; for a trainer that is thrown away."""
-        self._be_learning()
-        self._train_batch()
-
-    def try_augmenting(self) -> None:
-        """Only change the frames of a step; for a trainer that is thrown away."""
-        self._augment(self._index, torch.Generator(self._index.device))
 
     def _record_step(self) -> None:
         """On a GPU, record the step that epochs replay."""

@@ -19,26 +19,19 @@ Result = TypeVar("Result")
 class StageLog:
     """Times stages, measures memory and reports both to the listener.
 
-    In a folder, seconds add up over the starts of one run, and memory is the largest of them. note: what a time limit
-    did to the schedule, in a few words; empty if nothing. turns: groups of objects still to come, see start_turn.
+    In a folder, seconds add up over the starts of one run, and memory is the largest of them.
     """
 
     folder: RunFolder | None
     listener: Listener
     seconds: dict[str, float] = field(default_factory=dict)
     memory: PeakMemory = PeakMemory()
-    note: str = ""
-    turns: int = 1
-    _turn_started: float = 0.0
-    _earlier: float = 0.0
-    _started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
         path = self._path()
         stored = None if path is None else load_or_none(path, _read_costs)
         if stored is not None:
             self.seconds, self.memory = stored
-            self._earlier = sum(self.seconds.values())
 
     def run(self, stage: str, steps: int, work: Callable[[], tuple[Result, bool]]) -> Result:
         """Do the work, which returns its result and whether it was finished before."""
@@ -55,23 +48,10 @@ class StageLog:
         self.listener(StageFinished(stage, seconds, reused))
         return result
 
-    def spent(self) -> float:
-        """Seconds since the start, including those of earlier starts."""
-        return self._earlier + time.perf_counter() - self._started
-
-    def start_turn(self, turns: int) -> None:
-        """Another group of objects begins; turns: groups that are not done yet, including this one."""
-        self.turns, self._turn_started = turns, self.spent()
-
-    def spent_on_turns(self) -> float:
-        """Seconds since the start, plus as many for each group to come as this one has taken so far."""
-        return self.spent() + (self.turns - 1) * (self.spent() - self._turn_started)
-
     def as_table(self) -> dict[str, object]:
         """Plain values for the manifest and the summary."""
         memory = self.memory
-        costs = {"seconds": self.seconds, "memory_mb": memory.process_mb, "cuda_mb": memory.cuda_mb}
-        return {**costs, "time_limit": self.note}
+        return {"seconds": self.seconds, "memory_mb": memory.process_mb, "cuda_mb": memory.cuda_mb}
 
     def _path(self) -> Path | None:
         return None if self.folder is None else self.folder.artefact(COSTS_FILE)

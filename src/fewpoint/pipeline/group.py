@@ -34,9 +34,7 @@ from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.masks import Tasks, Touched, build_smoothers, choose_labels, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
-from fewpoint.pipeline.pace import measure_pace, refuse_hopeless, settle_schedule
 from fewpoint.pipeline.plan import Plan
-from fewpoint.pipeline.preloading import preload
 from fewpoint.pipeline.previous import Cut, PreviousGroup
 from fewpoint.pipeline.task import Task
 from fewpoint.pipeline.witnessing import call_witness
@@ -121,9 +119,6 @@ def run_group(
         plan = plan.suit_clicks(whole.points, len(task.sequence))
     listener = focus.tell(log.listener)
     insides = {name: _narrow(replace(whole, adapted=plan), focus) for name, whole in wholes.items()}
-    guessed = _set_bounds(insides, bounds, focus)
-    refuse_hopeless(guessed, folder, log, device)
-    await_gpu = preload(guessed, folder, device)
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, listener))
     listener(SuperpixelsReady(superpixels, names))
     bounds = _settle_bounds(wholes, bounds, superpixels, focus, log)
@@ -133,9 +128,6 @@ def run_group(
         name: replace(own, touched=name in touched.words, taught=name in touched.lessons)
         for name, own in prepared.items()
     }
-    await_gpu()
-    plan = settle_schedule(plan, task.time_limit_s, folder, log, lambda: measure_pace(inputs, superpixels)).plan
-    inputs = {name: replace(own, task=replace(own.task, adapted=plan)) for name, own in inputs.items()}
     with call_witness(task.witness, focus.crop(task.sequence), log.listener, device) as witness:
         found, trained, labels = _run_inside(Rounds(inputs, folder, listener, witness), superpixels, log)
     widened = {name: focus.widen(each, bound) for (name, each), bound in zip(found.items(), bounds, strict=True)}

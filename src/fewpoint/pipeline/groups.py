@@ -54,18 +54,16 @@ def _coarsening(own: dict[str, Focus], names: Names, max_side: int) -> float:
 def run_groups(
     task: Task, groups: tuple[Names, ...], folder: RunFolder | None, log: StageLog, run: RunGroup
 ) -> list[GroupOutcome]:
-    """What each group found, learning by itself; its artefacts and schedule are kept in its own folder."""
+    """What each group found, learning by itself; its artefacts are kept in its own folder."""
     log.listener(Message(describe_groups(groups)))
-    outer, outcomes, shortened = log.listener, [], []
+    outer, outcomes = log.listener, []
     epochs: dict[int, int] = {}
     for number, names in enumerate(groups):
         log.listener = _tell_as_one(outer, number, len(groups), epochs)
-        log.start_turn(len(groups) - number)
         own = None if folder is None else folder.group(f"group-{number + 1}")
         outer(Message(f"group {number + 1} of {len(groups)}: {', '.join(names)}"))
         outcomes.append(run(names, task.of_objects(names), own))
-        shortened += [f"{', '.join(names)}: {log.note}"] if log.note else []
-    log.listener, log.note = outer, "; ".join(shortened)
+    log.listener = outer
     return outcomes
 
 

@@ -28,7 +28,6 @@ class Task:
 
     bound: None means that it is estimated from the sequence. device: auto, cpu, cuda or mps.
     outputs: what the result is written as in a run folder; another start of the same run may ask for others.
-    time_limit_s: seconds from the start to the masks, into which the schedule is shortened to fit; None for no limit.
     previous: a finished run on the same sequence that this one refines; objects that it does not know are trained from
     scratch. warm_start: networks trained elsewhere, from whose weights those that learn from the points start.
     words: by object, what was said about it besides points; "" for a single object whose points have no name.
@@ -45,7 +44,6 @@ class Task:
     seed: int = 0
     device: str = "auto"
     outputs: Outputs = Outputs()
-    time_limit_s: float | None = None
     previous: PreviousRun | None = None
     warm_start: Model | None = None
     own_bounds: tuple[tuple[str, AreaBound], ...] = ()
@@ -57,10 +55,8 @@ class Task:
     def __post_init__(self) -> None:
         if not self.method:
             object.__setattr__(self, "method", self.settings.method)
-        if self.previous is not None and (self.warm_start is not None or self.time_limit_s is not None):
-            raise InputError(
-                "a run that refines another has its own short schedule: leave warm start and time limit out"
-            )
+        if self.previous is not None and self.warm_start is not None:
+            raise InputError("a run that refines another starts from its networks: leave warm start out")
         for model in (self.warm_start, self.previous and self.previous.model):
             if model is not None:
                 model.check_fits(self.plan.network, self.sequence.shape[-1])
@@ -79,8 +75,6 @@ class Task:
     def _check_witness(self) -> None:
         if not self.uses_pipeline or self.plan.diffusion is None:
             raise InputError("a witness has a say in masks cut by pixels, those of accurate and fast; leave it out")
-        if self.time_limit_s is not None:
-            raise InputError("a witness takes time that a limit does not know about; leave one of the two out")
         check_installed(self.witness)
 
     def _refuse_unknown(self, what: str, unknown: list[str]) -> None:
@@ -194,7 +188,6 @@ class Task:
             bound=self._describe_bounds(),
             settings=hashlib.sha256(settings.encode()).hexdigest(),
             seed=self.seed,
-            time_limit="none" if self.time_limit_s is None else f"{self.time_limit_s / 60:g} min",
             start=self._start(),
             words=self._hash_words(),
             witness=identify_model(self.witness) if self.witness else "none",

@@ -112,7 +112,6 @@ def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:
         job.seed or 0,
         job.device,
         Outputs(**vars(job.outputs)),
-        job.time_limit_s,
         previous,
         None if job.warm_start is None else load_model(job.warm_start),
         tuple(sorted(bounds.items())),

@@ -54,7 +54,6 @@ def write_command(job: Job, out: Path) -> str:
         *(("--set", f"{name}={_write_value(value)}") for name, value in job.changes),
         ("--seed", str(job.seed) if job.seed else ""),
         ("--device", "" if job.device == "auto" else job.device),
-        ("--time-limit", f"{job.time_limit_s / 60:g}" if job.time_limit_s else ""),
         ("--refine", job.refine),
         ("--warm-start", job.warm_start),
         ("--witness", job.witness),

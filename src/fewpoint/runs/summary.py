@@ -194,7 +194,6 @@ def _list_facts(task: Task, log: StageLog, device: str) -> dict[str, str]:
         "Device": device,
         "Memory": f"at most {log.memory.describe()}",
         "Seed": str(task.seed),
-        "Time limit": log.note or "kept, with the whole schedule" if task.time_limit_s else "none",
     }
 
 

@@ -405,14 +405,12 @@ class ActionResult(Strict):
 class RunRequest(Strict):
     """refine: go on from the networks of the last run instead of starting from scratch.
 
-    warm_start: begin with the networks that the last finished run of another project left. time_limit_min: minutes in
-    which the masks must be there. added: further inputs on the same grid, below the root, whose channels are learnt
-    from.
+    warm_start: begin with the networks that the last finished run of another project left. added: further inputs on the
+    same grid, below the root, whose channels are learnt from.
     """
 
     refine: bool = False
     warm_start: bool = False
-    time_limit_min: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     added: Annotated[list[Annotated[str, Field(max_length=LONGEST_PATH)]], Field(max_length=8)] = []
 
 

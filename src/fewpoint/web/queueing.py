@@ -43,18 +43,16 @@ class Asked:
     """
 
     warm_start: str | None = None
-    time_limit_s: float | None = None
     added: tuple[str, ...] = ()
 
 
 def find_asked(workspace: Workspace, session: Session, request: messages.RunRequest) -> Asked:
     """What is asked of a run, with the last finished run of another project if it is to begin with its networks."""
-    limit = None if request.time_limit_min is None else 60 * request.time_limit_min
     added = tuple(str(workspace.root.resolve(path)) for path in request.added)
     if added and request.refine:
         raise InputError("a refinement has the channels of the run that it refines; start a new run for others")
     if not request.warm_start:
-        return Asked(time_limit_s=limit, added=added)
+        return Asked(added=added)
     if request.refine:
         raise InputError("a refinement goes on from its own run; start a new run to begin with another patient's")
     for entry in workspace.list_projects():
@@ -66,7 +64,7 @@ def find_asked(workspace: Workspace, session: Session, request: messages.RunRequ
         ):
             folder = result_folder(runs_folder(path) / str(number))
             if (folder / MODEL_FILE).exists():
-                return Asked(str(folder), limit, added)
+                return Asked(str(folder), added)
     raise InputError("no other project has a finished run to begin with; leave that out")
 
 
@@ -163,7 +161,6 @@ class RunQueue:
                     name=f"run {number}",
                     refine=_find_refined(session, basis),
                     warm_start=asked.warm_start,
-                    time_limit_s=asked.time_limit_s,
                     reading=_find_reading(session, basis, asked),
                 ),
                 project,

@@ -7,7 +7,6 @@ ADVICE = {
     "--seed": "try another seed under Settings",
     "--max-fraction": "say how large it gets under Size, or draw a box where it is largest",
     "--largest-box": "draw a box where it is largest",
-    "--time-limit": "allow more time under Settings",
     "--format": "choose another format",
 }
 

@@ -78,7 +78,7 @@ export const readProject = (id) => read(at(id));
 export const sendAction = (id, action, view) => post(`${at(id)}/actions`, { action, view, by: me() });
 /**
  * @param {string} id
- * @param {{refine: boolean, warm_start?: boolean, time_limit_min?: number | null, added?: string[]}} what
+ * @param {{refine: boolean, warm_start?: boolean, added?: string[]}} what
  * @returns {Promise<Run>}
  */
 export const startRun = (id, what) => post(`${at(id)}/runs`, what);

@@ -29,11 +29,9 @@ export async function beginRun(refine) {
 
 /** @param {string} id  of the project @param {boolean} refine */
 async function start(id, refine) {
-  const minutes = Number(find("time-limit", HTMLInputElement).value);
   const what = {
     refine,
     warm_start: !refine && find("warm-start", HTMLInputElement).checked,
-    time_limit_min: minutes > 0 && !refine ? minutes : null,
     added: refine ? [] : find("added", HTMLInputElement).value.split(",").map((path) => path.trim()).filter((path) => path !== ""),
   };
   const run = await attempt(() => startRun(id, what));

@@ -3,15 +3,18 @@
     NN_INTERACTIVE_API_KEY=KEY xvfb-run -a python docs/napari_screenshot.py ADDRESS docs/images/napari-nninteractive.png
 
 needs napari with PyQt6 and napari-nninteractive, not fewpoint itself. ADDRESS: of a server that runs. The volume is
-made here: a bright ellipsoid and a brighter rod in noise. Marks are put into the panel's own layers, as the mouse does,
-so that everything on the way to the server is the panel's. Each tool is used once with the object reset in between,
-then points are, one is undone, and the next object begun. Prints seconds and F1 against the ellipsoid after each.
+made here, a bright ellipsoid and a brighter rod in noise, and opened by napari from a NIfTI file. Marks are put into
+the panel's own layers, as the mouse does, so that everything on the way to the server is the panel's. Each tool is used
+once with the object reset in between, then points are, one is undone, the mask is saved and read again, and the next
+object begun. Prints seconds and F1 against the ellipsoid after each.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -35,14 +38,18 @@ def make_volume() -> tuple[np.ndarray, np.ndarray]:
 class Visit:
     """napari with the panel, connected to a server. truth: what masks are compared with."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, folder: Path) -> None:
         import napari
+        import nibabel
         from napari_nninteractive import nnInteractiveWidget
 
         image, self.truth = make_volume()
+        place = np.diag([*SPACING[::-1], 1.0])
+        nibabel.save(nibabel.Nifti1Image(image.transpose(), place), folder / "volume.nii.gz")
         self.viewer = napari.Viewer(show=True)
         self.viewer.window.resize(1280, 800)
-        self.viewer.add_image(image, name="volume", scale=SPACING, contrast_limits=(20, 260))
+        (layer,) = self.viewer.open(folder / "volume.nii.gz", plugin="napari-nifti")
+        layer.contrast_limits = (20, 260)
         self.panel = nnInteractiveWidget(self.viewer)
         self.viewer.window.add_dock_widget(self.panel, area="right", name="nnInteractive")
         self.panel.server_url_edit.setText(address)
@@ -106,6 +113,14 @@ class Visit:
             what = f"point {'on' if positive else 'beside'} the object"
             self.report(what, lambda layer=layer, place=place: layer.add(np.array([place], float)))
 
+    def save(self, path: Path) -> None:
+        """Save the mask as napari's menu does, and read it again."""
+        import tifffile
+
+        (written,) = self.viewer.layers[self.panel.label_layer_name].save(str(path))
+        mask = tifffile.imread(written) > 0
+        print(f"saved: {mask.sum()} voxels, F1 {2 * (mask & self.truth).sum() / (mask.sum() + self.truth.sum()):.3f}")
+
     def take_picture(self, path: str) -> None:
         self.viewer.dims.set_current_step(0, CENTRE[0])
         until = time.monotonic() + 1
@@ -114,13 +129,18 @@ class Visit:
 
 
 def main(address: str, picture: str) -> None:
-    visit = Visit(address)
+    with TemporaryDirectory() as folder:
+        drive(Visit(address, Path(folder)), Path(folder), picture)
+
+
+def drive(visit: Visit, folder: Path, picture: str) -> None:
     visit.try_tools()
     visit.click()
     layer = visit.choose(POINT)
     visit.report("one too many", lambda: layer.add(np.array([(2, 10, 10)], float)))
     visit.report("undone", visit.panel.on_undo)
     visit.take_picture(picture)
+    visit.save(folder / "mask.tif")
     visit.panel.on_next()
     layer = visit.choose(POINT)
     visit.report("the same as the next object", lambda: layer.add(np.array([CENTRE], float)))

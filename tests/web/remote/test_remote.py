@@ -80,6 +80,13 @@ def test_boxes_scribbles_and_lassos_bring_masks_and_can_be_taken_back(visitor, s
     assert measure_f1(visitor.mask, scan.mask) > 0.3
 
 
+def test_an_axis_may_run_backwards_as_napari_opens_some_volumes(server, scan):
+    backwards = Visitor(server.address)
+    backwards.open(scan.image, spacing=[-2.0, -1.0, 1.0])
+    assert backwards.click(scan.places[2])
+    backwards.leave()
+
+
 def test_a_given_mask_is_gone_on_from(visitor, scan):
     visitor.mask[:] = scan.mask
     assert not visitor.send("/add_initial_seg_interaction", scan.mask.astype(np.uint8), run_prediction=False)
@@ -189,8 +196,8 @@ BAD_ARRAYS = [
     ("/set_image", pack(np.ones((6, 48, 40), np.int16)), {}, "a single channel"),
     ("/set_image", pack(np.ones((3, 6, 48, 40), np.int16)), {}, "a single channel"),
     ("/set_image", pack(np.full((1, 6, 48, 40), np.nan)), {}, "finite values"),
-    ("/set_image", pack(np.ones((1, 2, 2, 2), np.int16)), {"image_properties": {"spacing": [0, 1, 1]}}, "above 0"),
-    ("/set_image", pack(np.ones((1, 2, 2, 2), np.int16)), {"image_properties": {"spacing": [1, 1]}}, "above 0"),
+    ("/set_image", pack(np.ones((1, 2, 2, 2), np.int16)), {"image_properties": {"spacing": [0, 1, 1]}}, "other than 0"),
+    ("/set_image", pack(np.ones((1, 2, 2, 2), np.int16)), {"image_properties": {"spacing": [1, 1]}}, "other than 0"),
     ("/set_image", pack(np.ones((1, 2, 2, 2), np.int16)), {"image_properties": 5}, "must be JSON"),
     (
         "/set_image",

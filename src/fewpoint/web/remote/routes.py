@@ -323,9 +323,9 @@ def read_meta(request: Request, kind: type[Meta]) -> Meta:
 def check_spacing(given: list[float] | None) -> tuple[float, float, float]:
     """Millimetres between voxels along the three axes, 1 each if nothing is said."""
     spacing = given or [1.0, 1.0, 1.0]
-    if len(spacing) != 3 or not all(isfinite(each) and 1e-6 < each < 1e6 for each in spacing):
-        raise InputError(f"spacing must be three numbers above 0, got {str(given)[:60]}")
-    a, b, c = spacing
+    if len(spacing) != 3 or not all(isfinite(each) and 1e-6 < abs(each) < 1e6 for each in spacing):
+        raise InputError(f"spacing must be three numbers other than 0, got {str(given)[:60]}")
+    a, b, c = map(abs, spacing)
     return a, b, c
 
 

@@ -129,7 +129,8 @@ def hang(folder: Path) -> Iterator[Exhibit]:
         "ultrasound",
         "The left ventricle in an ultrasound video",
         "A DICOM video of 30 frames of 320 x 240 in colour. Clicked by hand, all over the chamber; in a first try the "
-        "clicks lay close together, and the mask was too small. While the valve is open the mask continues into the atrium: "
+        "clicks lay close together, and the mask was too small. While the valve is open the mask continues into the "
+        "atrium: "
         "[what to do](troubleshooting.md#it-leaks). It has no ground truth, so there is no figure.",
         film,
         PointSet.from_rows(VENTRICLE),
@@ -172,9 +173,9 @@ def describe(exhibit: Exhibit, row: Row) -> str:
 
 HEAD = """# Gallery
 
-What `fast` makes of {clicks} clicks on an object, without a size limit and without corrections. Yellow rings are the clicks,
-blue is the outline of the masks, orange that of the ground truth if there is one, below is the probability. Made by
-`python docs/gallery.py`, with figures in `docs/gallery.csv`; the machine had several times more work than cores
+What `fast` makes of {clicks} clicks on an object, without a size limit and without corrections. Yellow rings are the
+clicks, blue is the outline of the masks, orange that of the ground truth if there is one, below is the probability.
+Made by `python docs/gallery.py`, with figures in `docs/gallery.csv`; the machine had several times more work than cores
 meanwhile, so the seconds are far above [what to expect](explanation/time.md).
 
 The MRI comes with TotalSegmentator 2.18.0 (Apache-2.0); its "ground truth" is that program's output, and the
@@ -186,7 +187,7 @@ a person's truth, whose pictures may not be shown here, is in [where it stands](
 FOOT = """
 ## A gallery of your own
 
-- `fewpoint batch MANIFEST.csv --out DIR` leaves `DIR/index.html`: a picture of each sequence, lowest quality score first
+- `fewpoint batch MANIFEST.csv --out DIR` leaves `DIR/index.html`: a picture of each sequence, lowest quality first
   ([how](how-to/batch.md)).
 - With ground truth, `fewpoint bench SUITE.toml --out DIR` leaves `DIR/report.html`: a montage of each sequence and
   method with its F1, the worst first ([how](how-to/bench.md)).

@@ -13,6 +13,7 @@ from mkdocs.structure.pages import Page
 
 import commands
 import figures
+import http_tables
 import notebooks
 import settings_tables
 
@@ -29,8 +30,11 @@ def list_names() -> str:
 
 MAKERS: dict[str, Callable[[], str]] = {
     "api": list_names,
+    "actions": http_tables.list_actions,
+    "addresses": http_tables.list_addresses,
     "cli": commands.describe_all,
     "notebook": notebooks.show_first_run,
+    "remote_addresses": http_tables.list_remote_addresses,
     "sequences": figures.list_sequences,
 }
 

@@ -117,7 +117,7 @@ def test_rubbish_is_refused_in_one_line_and_the_next_order_is_answered(answerer,
 
 def test_an_answer_that_fails_is_one_line_with_its_cause(answerer, capsys):
     news = answer(answerer, line_of(make_order(5, size=13)))
-    assert news == Refused(number=5, error="no mask at once: ZeroDivisionError: of all things")
+    assert news == Refused(number=5, error="no live preview: ZeroDivisionError: of all things")
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -355,7 +355,7 @@ def test_a_process_that_dies_of_the_same_order_again_is_given_up_with_a_reason(t
     kept = Kept(tmp_path)
     kept.process.ask(make_order(1))
     kept.wait(lambda: kept.reasons)
-    assert kept.reasons == ["what answers at once ended early: it was too much"]
+    assert kept.reasons == ["the live preview ended early: it was too much"]
     assert len(list(tmp_path.glob("start-*"))) == 2
 
 

@@ -78,7 +78,7 @@ def test_a_visitor_cannot_name_anything_but_uids(visitor, held, uid):
 def test_without_a_pacs_there_is_nothing_to_list(client):
     assert client.get("/api/health").json()["pacs"] == ""
     answer = client.get("/api/pacs/studies")
-    assert answer.status_code == 404 and "knows no PACS" in answer.json()["detail"]
+    assert answer.status_code == 404 and "has no PACS" in answer.json()["detail"]
 
 
 def test_credentials_leave_the_environment_before_workers_are_started(held, monkeypatch):

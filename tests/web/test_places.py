@@ -98,7 +98,7 @@ def test_a_header_that_names_data_elsewhere_is_refused(client, root, outside, na
 def test_an_nrrd_header_that_names_data_elsewhere_is_refused(root, outside):
     header = "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 8 8 2\nencoding: raw\ndata file: ../secret/data.raw\n\n"
     (root / "volume.nhdr").write_text(header)
-    with pytest.raises(InputError, match="must lie beside it"):
+    with pytest.raises(InputError, match="must lie next to it"):
         read_sequence(root / "volume.nhdr")
 
 

@@ -52,7 +52,7 @@ LABELS = {
     "dicom-seg": "DICOM SEG, for inputs that are a DICOM series",
     "rtstruct": "DICOM RTSTRUCT, for inputs that are a DICOM series",
     "coco": "COCO annotations (.json)",
-    FILM: "a film of the outlines (.mp4)",
+    FILM: "a video of the outlines (.mp4)",
 }
 EXTRAS = {"zarr": "zarr", "dicom-seg": "dicom", "rtstruct": "dicom", FILM: "video"}
 

@@ -46,10 +46,10 @@ def count_words(project: Project) -> str:
     'nothing'
     """
     counts = {
-        "point": sum(len(each.positives) for each in project.objects),
-        "negative point": sum(len(each.negatives) for each in project.objects),
+        "click": sum(len(each.positives) for each in project.objects),
+        "background click": sum(len(each.negatives) for each in project.objects),
         "box": sum(len(each.boxes) for each in project.objects),
-        "outlined frame": sum(len(each.brushed) for each in project.objects),
+        "drawn mask": sum(len(each.brushed) for each in project.objects),
         "frame without it": sum(len(each.absent) for each in project.objects),
         "size": sum((each.size != 1) + len(each.sizes) for each in project.objects),
     }

@@ -121,9 +121,9 @@ class Guard:
         """The refusal, or None for a visitor who may come in."""
         gate = self._gate
         if not gate.allows_host(headers.get("host")):
-            return _refuse(403, "this server goes by another name; open the address that it printed")
+            return _refuse(403, "wrong Host header; use the address printed at startup")
         if not _is_same_origin(scope, headers):
-            return _refuse(403, "another site may not use this server")
+            return _refuse(403, "requests from another site are not allowed")
         if scope["type"] == "http" and gate.token is not None and scope["path"] == "/":
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
             if asked:
@@ -131,9 +131,7 @@ class Guard:
         if not gate.knows(_find_token(headers)):
             if scope["type"] == "http" and scope["path"] == "/":
                 return PlainTextResponse("Open the whole address that fewpoint printed, with its token.\n", 401)
-            return _refuse(
-                401, "a token is needed; open the address that fewpoint printed, or send it as a bearer token"
-            )
+            return _refuse(401, "a token is needed; use the address printed at startup, or send it as a bearer token")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > gate.largest_body(scope["path"]):
             return _refuse(413, f"at most {gate.largest_body(scope['path'])} bytes can be sent at once", CLOSING)
@@ -167,7 +165,7 @@ class Guard:
         except Exception:  # what nobody foresaw is told as everything else is, with all headers
             traceback.print_exc()
             if not answered:
-                await _refuse(500, "the server met an error of its own; its log says more")(scope, receive, send)
+                await _refuse(500, "internal server error; see its log")(scope, receive, send)
         if body.refusal is not None and not answered:
             await body.refusal(scope, receive, send)
 

@@ -16,7 +16,7 @@ from fewpoint.web.orders import LOG_FILE, LiveOrder
 from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
 
 COMMAND = python_module("fewpoint.web.live_worker")
-WHAT = "what answers at once"
+WHAT = "the live preview"
 CLIP_FILE = "clip.npz"
 
 

@@ -109,7 +109,7 @@ class Answerer:
             yield Refused(number=number, error=_in_one_line(error))
         except Exception as error:  # nothing that one order does may end the process
             traceback.print_exc()
-            yield Refused(number=number, error=f"no mask at once: {type(error).__name__}: {_in_one_line(error)}")
+            yield Refused(number=number, error=f"no live preview: {type(error).__name__}: {_in_one_line(error)}")
 
     def _take(self, run: str | None) -> str:
         """Go over to a run that has finished, once; if that fails, answers stay as they were, and the note says why.
@@ -126,7 +126,7 @@ class Answerer:
             self._live.take(Path(run))
         except Exception as error:
             traceback.print_exc()
-            return f"masks at once do not know the last run: {_in_one_line(error)}"
+            return f"the live preview cannot use the last run: {_in_one_line(error)}"
         return ""
 
     def _write(self, found: Answer, order: LiveOrder, view: int | None) -> list[int]:

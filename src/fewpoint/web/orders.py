@@ -34,7 +34,7 @@ def find_job(run: Path) -> Job:
     """The job that a run of a project was given, to go on with it."""
     if not (run / JOB_FILE).exists() and (run / OLD_ORDER_FILE).exists():
         raise InputError(
-            f"run {run.name} was begun by an earlier version of fewpoint and cannot go on; start a new one"
+            f"run {run.name} was started by an earlier version of fewpoint and cannot continue; start a new one"
         )
     return load_job(run / JOB_FILE)
 

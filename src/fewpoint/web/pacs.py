@@ -21,7 +21,7 @@ SEG = "dicom-seg"
 def need_pacs(pacs: Pacs | None) -> Pacs:
     """The PACS that the server was started with; MissingError if there is none. The page cannot name another."""
     if pacs is None:
-        raise MissingError("this server knows no PACS; start it with --dicomweb")
+        raise MissingError("this server has no PACS; start it with --dicomweb")
     return pacs
 
 

@@ -51,5 +51,5 @@ def explain_death(code: int, log: Path, what: str) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip().splitlines()
     except OSError:
         lines = []
-    last = lines[-1] if lines else f"it left with code {code} and without a word"
+    last = lines[-1] if lines else f"it exited with code {code} and no message"
     return f"{what} ended early: {last[:500]}"

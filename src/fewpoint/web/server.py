@@ -338,7 +338,7 @@ def take_over(session: TheSession, state: TheState, request: messages.ImportRequ
     """Take points or masks from a file into the project."""
     found = find_own_points(session) if request.path is None else state.root.resolve(request.path)
     if found is None or not state.root.holds(found):
-        raise InputError("no points lie with the images; give a file")
+        raise InputError("there are no points next to the images; give a file")
     return _change(session, state, lambda: plan_import(session, found, request.object), request.by)
 
 
@@ -350,7 +350,7 @@ def _change(session: Session, state: State, plan: Callable[[], Sequence[Action]]
             done = session.do(action, by=by)
     state.following.hear(session)
     if done is None:
-        raise InputError("the file holds nothing to take over; give another one")
+        raise InputError("the file holds nothing to import; give another one")
     return done
 
 

@@ -425,7 +425,7 @@ class Store:
             return path, ()
         digest = hashlib.sha256(str(input_path).encode()).hexdigest()[:8]
         elsewhere = self.fallback / f"{input_path.name}-{digest}{SUFFIX}"
-        note = f"the folder of the input cannot be written, so that the project is kept in {elsewhere}"
+        note = f"the folder of the input cannot be written, so the project is kept in {elsewhere}"
         return elsewhere, (note,)
 
 
@@ -582,7 +582,7 @@ class Workspace:
             sequence = pixels.sequence
             if sequence.shape[:3] != log.header.shape:
                 raise InputError(
-                    f"{found.name} must be what {path.name} was begun with, frames of {log.header.shape}, "
+                    f"{found.name} must be the input of {path.name}, frames of {log.header.shape}, "
                     f"it now has {sequence.shape[:3]}; put it back or move the project away"
                 )
             interrupt_runs(log)

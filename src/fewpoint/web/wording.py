@@ -5,7 +5,7 @@ import re
 # Advice that names an option, and what a person does on the page instead.
 ADVICE = {
     "--seed": "try another seed under Settings",
-    "--max-fraction": "say how large it gets under Size, or draw a box where it is largest",
+    "--max-fraction": "set its largest size under Size, or draw a box where it is largest",
     "--largest-box": "draw a box where it is largest",
     "--format": "choose another format",
 }

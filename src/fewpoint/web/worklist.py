@@ -116,7 +116,7 @@ def delete_run(session: Session, number: int) -> None:
     with session.lock:
         record = session.find_run(number)
         if record.state in ("waiting", "running"):
-            raise InputError(f"run {number} is not over; stop it first")
+            raise InputError(f"run {number} has not ended; stop it first")
         _remove(session.runs_folder / str(number))
         gone = replace(record, state="deleted", best=False, figures={}, notes=())
         session.progress.pop(number, None)
@@ -135,9 +135,9 @@ def delete_upload(workspace: Workspace, session: Session) -> None:
     """Remove what was sent, with its project and runs."""
     lot = _find_lot(session, workspace.root)
     if lot is None:
-        raise InputError("this input was not sent here by the page; remove it where it lies")
+        raise InputError("this input was not uploaded; remove it yourself")
     if any(record.state in ("waiting", "running") for record in session.log.runs.values()):
-        raise InputError("a run of it is not over; stop it first")
+        raise InputError("one of its runs has not ended; stop it first")
     workspace.forget(session)
     for path in (lot, session.log.path, session.runs_folder):
         _remove(path)

@@ -57,7 +57,7 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
     cards = page.locator("#history-list .result")
     assert cards.count() == 2
     newest, oldest = cards.nth(0).inner_text(), cards.nth(1).inner_text()
-    assert "Run 2, refined from run 1" in newest and "4 points, 1 negative point, 1 size" in newest
+    assert "Run 2, refined from run 1" in newest and "4 clicks, 1 background click, 1 size" in newest
     assert "Told: 4 points." in oldest and "pixels in all, health 0." in oldest
     drawn = """() => [...document.querySelectorAll("#history-list canvas")].map((canvas) =>
       new Set(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data).size)"""
@@ -122,7 +122,7 @@ def test_results_are_listed_shown_again_compared_exported_and_a_stopped_run_repl
         page.unroute("**/actions")
 
         # A run that is stopped is kept, and does not take the place of one that has finished.
-        page.locator("#epoch", has_text="epoch").wait_for()
+        page.locator("#epoch", has_text="%").wait_for()
         page.get_by_role("button", name="Stop and keep").click()
         person.expect("state.project.runs.length === 3 && state.project.runs[2].state === 'cancelled'")
     assert person.state("state.project.shown") == 1

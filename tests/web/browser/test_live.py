@@ -243,7 +243,7 @@ def test_the_brush_paints_before_anything_is_clicked_or_learnt(open_frames):
     person = open_frames()
     page = person.page
     page.keyboard.press("Enter")
-    person.expect_words("There is no mask of it on this frame yet")
+    person.expect_words("This frame has no mask yet")
     page.keyboard.press("d")
     page.locator("#brush-size").fill("3")
     person.drag((20, 10), (20, 30))

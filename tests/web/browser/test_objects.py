@@ -92,8 +92,8 @@ def test_two_objects_are_run_as_one_job_previewed_stopped_and_kept_and_refined(t
     # Stopped in the middle of learning, what there is of both is kept.
     with server.holding_runs():
         page.get_by_role("button", name="Run", exact=False).first.click()
-        page.locator("#epoch", has_text="epoch").wait_for()
-        page.get_by_role("button", name="Stop and keep the best so far").click()
+        page.locator("#epoch", has_text="%").wait_for()
+        page.get_by_role("button", name="Stop and keep the masks so far").click()
         page.locator("#runs .cancelled").wait_for()
     person.shoot("stopped")
     assert read(person)["runs"][-1]["state"] == "cancelled"

@@ -347,7 +347,7 @@ def test_a_person_looks_and_approves_on_every_screen(open_project, name):
         ["object", runs],
     )
     person.go_to(2)
-    page.get_by_role("button", name="This frame is right").click()
+    page.get_by_role("button", name="Accept this frame").click()
     person.expect("state.unsaved === 0 && state.project.objects[0].brushed.includes(2)")
     assert project
     person.shoot(name)

@@ -137,7 +137,7 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     with server.holding_runs():
         page.get_by_role("button", name="Run", exact=False).first.click()
         page.locator("#progress").wait_for()
-        page.locator("#epoch", has_text="epoch").wait_for()
+        page.locator("#epoch", has_text="%").wait_for()
         person.shoot("progress")
     page.locator("#runs .finished").wait_for()
     kinds = {json.loads(text)["kind"] for text in person.told}
@@ -247,7 +247,7 @@ def test_a_person_does_the_whole_job_on_the_page_and_loses_nothing_when_the_serv
     # A run that is stopped says so.
     with server.holding_runs():
         page.keyboard.press("r")
-        page.get_by_role("button", name="Stop and keep the best so far").click()
+        page.get_by_role("button", name="Stop and keep the masks so far").click()
         page.locator("#runs .cancelled").wait_for()
     person.shoot("stopped")
     person.complaints[:] = [text for text in person.complaints if not any(sign in text for sign in WENT_AWAY)]

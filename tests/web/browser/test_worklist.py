@@ -62,7 +62,7 @@ def test_studies_are_found_opened_in_turn_judged_and_exported_from_the_worklist(
     page.locator("#work-search").fill("")
     page.locator("tr.chosen .state.accepted").wait_for()
     assert "Dr Lee" in page.locator("tr.chosen").inner_text()
-    page.locator("#queue", has_text="No run waits or goes.").wait_for()
+    page.locator("#queue", has_text="No run is active or waiting.").wait_for()
     person.shoot("worklist")
     page.locator("#work-filter").select_option("accepted")
     assert rows.count() == 1

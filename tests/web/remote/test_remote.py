@@ -336,7 +336,7 @@ def test_the_guard_asks_clients_for_the_token_as_their_key_and_no_page_is_served
         with pytest.raises(RefusedError, match="401: a token is needed"):
             Visitor(address)
         visitor = Visitor(address, "a-key")
-        with pytest.raises(RefusedError, match="403: this server goes by another name"):
+        with pytest.raises(RefusedError, match="403: wrong Host header"):
             visitor.post("/heartbeat", Host="elsewhere.example")
         with pytest.raises(RefusedError, match="413: at most"):
             visitor.post("/add_point_interaction", **{"Content-Length": str(17 * 2**20)})

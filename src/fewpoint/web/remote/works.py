@@ -39,7 +39,7 @@ class Work:
 
     def __init__(self, session: Session, following: Following, queue: RunQueue, preset: str) -> None:
         if session.sequence.geometry is None:
-            raise InputError("an image must say how far apart its voxels are; send its spacing")
+            raise InputError("an image needs a spacing; send it")
         self.session, self.grid = session, Grid.of(session.sequence.geometry)
         self._following, self._queue = following, queue
         self._news = threading.Event()
@@ -53,7 +53,7 @@ class Work:
 
     @property
     def target(self) -> NamedObject:
-        """The object that is being marked."""
+        """The object that is being annotated."""
         return self.session.project.objects[0]
 
     def get_ready(self) -> None:
@@ -161,7 +161,7 @@ class Work:
     def _has_answered(self, order: int) -> bool:
         live = self.session.live
         if live.state == "failed" or live.refused >= max(1, order):
-            raise UnansweredError(live.message or "what answers has ended; ask again")
+            raise UnansweredError(live.message or "the live preview has ended; try again")
         return live.number >= order and not live.partly
 
     def _has_learnt(self) -> bool:

@@ -59,7 +59,7 @@ function spanned(one, other) {
 /** @param {Omit<Box, "frame" | "share">} box */
 async function setBox(box) {
   const { frame, object } = get();
-  if (currentObject() === null) return tell("Add an object first, then draw a box round it.");
+  if (currentObject() === null) return tell("Add an object first, then draw a box around it.");
   if (await act({ kind: "set_box", object, frame, ...box })) announce(`Box of ${object} set on frame ${frame}.`);
 }
 

@@ -176,11 +176,11 @@ export async function acceptFrame(stage) {
   if (object === null) return;
   const { frame } = get();
   const mask = stage.masks.of(object, 0, frame)?.mask;
-  if (mask === undefined) return tell("There is no mask of it on this frame yet. Click on it, or paint it.");
+  if (mask === undefined) return tell("This frame has no mask yet. Click on it, or paint it.");
   if (await act({ kind: "brush", object: object.name, frame, runs: encodeRuns(mask) })) {
     stage.masks.know(object.name, { axis: 0, index: frame, width: openProject().width }, mask);
     stage.draw();
-    announce(`Mask of ${object.name} on frame ${frame} is taken as right.`);
+    announce(`Mask of ${object.name} on frame ${frame} is accepted.`);
   }
 }
 

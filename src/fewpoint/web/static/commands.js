@@ -87,7 +87,7 @@ function goToNextDoubtful() {
     .map((doubt, frame) => ({ doubt, frame }))
     .filter(({ doubt, frame }) => doubt > 0 && !looked.frames.has(frame));
   const next = left.sort((one, other) => other.doubt - one.doubt)[0];
-  if (next === undefined) return tell("You have seen every frame that is in doubt.");
+  if (next === undefined) return tell("You have seen every frame to review.");
   looked.frames.add(next.frame);
   set({ frame: next.frame, playing: false });
 }
@@ -149,12 +149,12 @@ export function makeCommands({ stage, startRun, dialogs }) {
     crossLines: { ...toggle("showCross", "Lines of the crosshair", "Look", "Shift+X"), can: isVolume },
     surface: { ...simple("Surface of the object", ["G"], openSurface), can: () => isVolume() && currentObject() !== null },
 
-    point: choose("point", "Points on the object", "P"),
-    negative: choose("negative", "Points where the object is not", "X"),
-    box: choose("box", "Box round it on this frame", "B"),
+    point: choose("point", "Clicks on the object", "P"),
+    negative: choose("negative", "Background clicks", "X"),
+    box: choose("box", "Box around it on this frame", "B"),
     brush: choose("brush", "Brush", "D"),
     eraser: choose("eraser", "Eraser", "E"),
-    lasso: choose("lasso", "Lasso: round what belongs to the mask", "I"),
+    lasso: choose("lasso", "Lasso: around what belongs to the mask", "I"),
     scribble: choose("scribble", "Scribble: points along a line", "Shift+P"),
     cross: { ...choose("cross", "Move the crosshair", "Q"), can: isVolume },
     ruler: choose("ruler", "Measure a distance", "T"),
@@ -181,19 +181,19 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => currentObject() !== null,
     },
     resetSize: {
-      ...simple("As large as it was found", ["Shift+S"], resetSize, "Mark"),
+      ...simple("Original size", ["Shift+S"], resetSize, "Mark"),
       can: () => shownSize() !== 1,
     },
     absent: {
-      ...simple("The object is not on this frame", ["A"], toggleAbsent, "Mark"),
+      ...simple("The object is absent from this frame", ["A"], toggleAbsent, "Mark"),
       can: () => currentObject() !== null,
       on: () => currentObject()?.absent.includes(get().frame) ?? false,
     },
     accept: {
-      ...simple("This frame is right: its mask is kept", ["Enter", "Ctrl+Enter"], () => acceptFrame(stage), "Mark"),
+      ...simple("Accept this frame: its mask is kept", ["Enter", "Ctrl+Enter"], () => acceptFrame(stage), "Mark"),
       can: () => currentObject() !== null,
     },
-    stepping: toggle("stepping", "Step on: a click goes on to the next frame", "Mark", "S"),
+    stepping: toggle("stepping", "Advance to the next frame after each click", "Mark", "S"),
     undo: {
       ...simple("Undo", ["Ctrl+Z"], () => act({ kind: "undo" }), "Mark"),
       can: () => isAmong(get().project?.can_undo ?? []),
@@ -204,7 +204,7 @@ export function makeCommands({ stage, startRun, dialogs }) {
     },
 
     live: {
-      ...simple("Live: the mask follows your clicks", ["L"], toggleLive, "Run and check"),
+      ...simple("Live preview and automatic training", ["L"], toggleLive, "Run and check"),
       on: () => get().project?.live.on ?? false,
     },
     run: {
@@ -221,7 +221,7 @@ export function makeCommands({ stage, startRun, dialogs }) {
       can: () => (shownRun()?.refined_from ?? null) !== null && activeRun() === null,
     },
     nextDoubtful: {
-      ...simple("Next frame worth a look", ["N"], goToNextDoubtful, "Run and check"),
+      ...simple("Next frame to review", ["N"], goToNextDoubtful, "Run and check"),
       can: () => get().uncertainty !== null,
     },
     mask: toggle("showMask", "Mask on or off", "Run and check", "M"),

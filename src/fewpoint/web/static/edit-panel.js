@@ -71,5 +71,5 @@ function setUpImport() {
 /** @param {string | null} path */
 async function takeOver(path) {
   const { object } = get();
-  if (await request((id) => sendImport(id, { object, path }))) tell("Taken over.");
+  if (await request((id) => sendImport(id, { object, path }))) tell("Imported.");
 }

@@ -4,9 +4,9 @@ import { find, make } from "./dom.js";
 
 /** Keys and gestures that are not commands. @type {[string, string[]][]} */
 const GESTURES = [
-  ["Add a point, or take away the one under the mouse", ["Click"]],
+  ["Add a click, or remove the one under the mouse", ["Click"]],
   ["Move a point, or the image if there is none", ["Drag"]],
-  ["A point where the object is not", ["Alt+Click"]],
+  ["A background click", ["Alt+Click"]],
   ["Through the frames, or the planes under the mouse", ["Wheel"]],
   ["The crosshair follows the mouse", ["Shift"]],
   ["Zoom", ["Ctrl+Wheel", "Pinch"]],
@@ -18,7 +18,7 @@ const CURSOR = [
   ["A cursor on the image, moved by keys", ["C"]],
   ["Move it; ten pixels at once with Shift", ["←", "→", "↑", "↓"]],
   ["Do what a click does while the cursor is on; twice for the corners of a box", ["Enter"]],
-  ["A point where the object is not", ["Alt+Enter"]],
+  ["A background click", ["Alt+Enter"]],
   ["Frames while the cursor is on", [",", "."]],
   ["Back", ["Escape"]],
   ["Choose an object", ["1", "…", "9"]],

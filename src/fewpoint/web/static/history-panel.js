@@ -116,7 +116,7 @@ function card(run) {
       "div",
       { class: "about" },
       make("strong", { text: title(run) }),
-      make("p", { class: "small", text: `${ending(run)} Told: ${run.words || "not known"}.` }),
+      make("p", { class: "small", text: `${ending(run)} Used: ${run.words || "not known"}.` }),
       ...Object.entries(run.figures).map(([name, figures]) => make("p", { text: `${name}: ${inWords(figures)}` })),
       ...run.notes.map((note) => make("p", { class: "warning", text: note })),
       make("div", { class: "row" }, ...buttons),
@@ -134,13 +134,13 @@ function title(run) {
 function ending(run) {
   if (run.state === "finished") return `Took ${duration(run.seconds)}.`;
   if (run.state === "failed") return `Failed: ${run.error}.`;
-  return `${run.state === "cancelled" ? "Stopped" : "Cut short"} after ${duration(run.seconds)}.`;
+  return `${run.state === "cancelled" ? "Stopped" : "Interrupted"} after ${duration(run.seconds)}.`;
 }
 
 /** @param {import("./types.js").FigureMessage} figures */
 function inWords({ pixels, volume_ml: volume, health }) {
   const size = volume === null ? `${pixels} pixels in all` : `${Number(volume.toPrecision(3))} ml`;
-  return `${size}${health === null ? "" : `, health ${health.toFixed(2)} of 1`}`;
+  return `${size}${health === null ? "" : `, quality check ${health.toFixed(2)}`}`;
 }
 
 /** The frame on which the object in view is largest, with its mask. @param {HTMLCanvasElement} canvas @param {Run} run */
@@ -211,5 +211,5 @@ async function showCompared() {
   const answer = await attempt(() => readAgreement(openProject().id, shown.id, { other: compared, number: object.number }));
   if (answer === null || words.dataset.key !== key) return;
   const { dice } = answer;
-  words.textContent += dice === null ? " Both are empty." : ` They agree to ${dice.toFixed(2)} of 1.`;
+  words.textContent += dice === null ? " Both are empty." : ` Dice ${dice.toFixed(2)}.`;
 }

@@ -100,7 +100,7 @@ function chooseObject(event) {
   const object = get().project?.objects[Number(event.key) - 1];
   if (object === undefined) return false;
   set({ object: object.name });
-  announce(`${currentObject()?.name} is being marked.`);
+  announce(`${currentObject()?.name} is being annotated.`);
   return true;
 }
 

@@ -93,7 +93,7 @@ function dragImage({ screen }, stage) {
 /** @param {import("./crosshair.js").Place} place @param {boolean} positive */
 async function addPoint({ frame, y, x }, positive) {
   const { object, stepping } = get();
-  const kind = positive ? "Point" : "Negative point";
+  const kind = positive ? "Point" : "Background click";
   if (currentObject() === null) return tell("Add an object first, then click on it.");
   const accepted = act({ kind: "add_point", object, frame, y, x, positive });
   if (stepping && frame + 1 < openProject().frames) set({ frame: frame + 1 });

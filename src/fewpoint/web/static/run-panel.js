@@ -77,7 +77,7 @@ async function cancel() {
   if (run !== null) knowRun(run);
 }
 
-/** The last run, if it was cut short: by a crash, or because the server was stopped. */
+/** The last run, if it was interrupted: by a crash, or because the server was stopped. */
 function cutShort() {
   const last = openProject().runs.at(-1);
   return last?.state === "interrupted" || last?.state === "failed" ? last : null;
@@ -102,7 +102,7 @@ function showActive(run) {
   } else bar.removeAttribute("value");
   find("phase", HTMLElement).textContent = phaseInWords(run);
   find("run-message", HTMLElement).textContent = run.state === "waiting" ? "" : run.message;
-  find("epoch", HTMLElement).textContent = run.epochs > 0 ? `epoch ${run.epoch} of ${run.epochs}` : "";
+  find("epoch", HTMLElement).textContent = run.epochs > 0 ? `${Math.round((100 * run.epoch) / run.epochs)} %` : "";
   find("time-left", HTMLElement).textContent =
     run.seconds_left === null ? "" : `about ${duration(run.seconds_left)} left`;
 }
@@ -110,9 +110,10 @@ function showActive(run) {
 /** @param {Run} run */
 function phaseInWords(run) {
   if (run.state === "waiting" && run.ahead > 0) {
-    return `Waits for ${run.ahead === 1 ? "another run" : `${run.ahead} other runs`} to finish`;
+    return `${run.ahead} ${run.ahead === 1 ? "run" : "runs"} ahead of this one`;
   }
   if (run.state === "waiting") return "Starts in a moment";
+  if (run.epoch < run.epochs) return "Training";
   const phase = run.phase || "Begins";
   return phase.charAt(0).toUpperCase() + phase.slice(1);
 }
@@ -140,13 +141,13 @@ function showTrust() {
   const health = shownRun()?.figures[object]?.health ?? null;
   const label = find("health", HTMLElement);
   label.hidden = health === null;
-  if (health !== null) label.textContent = `Health of ${object}: ${health.toFixed(2)} of 1, ${healthInWords(health)}.`;
+  if (health !== null) label.textContent = `Quality check of ${object}: ${health.toFixed(2)}, ${healthInWords(health)}.`;
 }
 
 /** @param {number} health */
 function healthInWords(health) {
-  if (health >= 0.75) return "looks trustworthy";
-  return health >= 0.5 ? "look at uncertain frames" : "look closely, it may be wrong";
+  if (health >= 0.75) return "looks good";
+  return health >= 0.5 ? "review uncertain frames" : "review closely, it may be wrong";
 }
 
 /** @param {string} text */
@@ -157,9 +158,9 @@ function sentence(run) {
   const kind = run.refined_from === null ? "Run" : "Refined";
   const ending = {
     finished: `${duration(run.seconds)}`,
-    cancelled: run.best ? "stopped, the best so far is kept" : "stopped",
+    cancelled: run.best ? "stopped, the masks so far are kept" : "stopped",
     failed: `failed: ${run.error}`,
-    interrupted: run.best ? "cut short, the best so far is kept" : "cut short",
+    interrupted: run.best ? "interrupted, the masks so far are kept" : "interrupted",
     deleted: "deleted",
     running: "",
     waiting: "",

@@ -154,7 +154,7 @@ function firstOf([first, ...others]) {
 function endInWords(run) {
   const { name } = openProject();
   const ends = { finished: "the masks are ready", failed: "the run failed", cancelled: "stopped" };
-  return `${name}: ${ends[/** @type {keyof typeof ends} */ (run.state)] ?? "the run was cut short"}`;
+  return `${name}: ${ends[/** @type {keyof typeof ends} */ (run.state)] ?? "the run was interrupted"}`;
 }
 
 /** The title of the page: the project, and how far its run is. @param {Project} project */
@@ -167,7 +167,7 @@ function titleOf(project) {
 /** @param {Run} run */
 function announceRun(run) {
   if (run.state !== "running" && run.state !== "waiting") notify(endInWords(run));
-  if (run.state === "finished" && run.refined_from !== null && openProject().live.on) announce("The masks are learnt.");
+  if (run.state === "finished" && run.refined_from !== null && openProject().live.on) announce("Training is finished.");
   else if (run.state === "finished" && run.notes.length > 0) warn(`The masks are ready, but ${firstOf(run.notes)}`);
   else if (run.state === "finished") tell("The masks are ready.");
   if (run.state === "cancelled") tell(run.message === "" ? "Stopped." : `${run.message[0].toUpperCase()}${run.message.slice(1)}.`);

@@ -78,7 +78,7 @@ export async function openSurface() {
   seen = { ...FROM_FRONT };
   canvas.dataset.triangles = String(mesh.triangles.length / 3);
   if (gl === null) words.textContent = "This browser cannot draw surfaces.";
-  else words.textContent = mesh.triangles.length === 0 ? `There is no mask of ${object.name} yet.` : `${object.name}: drag to turn it.`;
+  else words.textContent = mesh.triangles.length === 0 ? `${object.name} has no mask yet.` : `${object.name}: drag to turn it.`;
   shown = gl === null || mesh.triangles.length === 0 ? null : prepare(gl, mesh, object.colour);
   if (gl !== null && shown === null) gl.clear(gl.COLOR_BUFFER_BIT);
   redraw();

@@ -57,7 +57,7 @@ function describe() {
   const parts = project.objects.map(({ name, points, absent, brushed }) => {
     const count = points.filter((point) => point.frame === frame).length;
     if (absent.includes(frame)) return `${name} absent`;
-    return `${name} ${count} ${count === 1 ? "point" : "points"}${brushed.includes(frame) ? ", outlined" : ""}`;
+    return `${name} ${count} ${count === 1 ? "point" : "points"}${brushed.includes(frame) ? ", drawn" : ""}`;
   });
   return `Frame ${frame} of 0 to ${project.frames - 1}. ${parts.join(", ")}`;
 }

@@ -55,21 +55,21 @@ function nextStep() {
   const { project, tool, keyboardCursor } = get();
   if (project === null) return "";
   if (keyboardCursor) return "Arrow keys move the cursor, Enter marks, Escape ends.";
-  if (tool === "box") return "Drag a box round the object: nothing outside it on this frame is the object.";
+  if (tool === "box") return "Drag a box around the object: there is no object outside it on this frame.";
   if (tool === "brush" || tool === "eraser") return "Drag to change the mask, in any plane; [ and ] change the size.";
-  if (tool === "lasso") return "Drag round what belongs to the mask; with Alt round what does not.";
-  if (tool === "scribble") return "Drag along the object: points are set on the way; with Alt beside it.";
+  if (tool === "lasso") return "Drag around what belongs to the mask; with Alt around what does not.";
+  if (tool === "scribble") return "Drag along the object to add clicks; with Alt background clicks.";
   if (tool === "cross") return "Drag the crosshair: all planes go through it. With Shift it follows the mouse.";
   if (tool === "ruler") return "Drag from one place to another: the distance is shown.";
   if (tool === "window") return "Drag up and down for brightness, left and right for contrast.";
-  if (tool === "negative") return "Click where the mask leaks: on what is not the object.";
+  if (tool === "negative") return "Click on background where the mask leaks.";
   if (project.live.on) return nextLiveStep(project);
-  if (activeRun() !== null) return "You may close this page: the run goes on without it.";
+  if (activeRun() !== null) return "You may close this page: the run continues.";
   const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
-  if (shownRun() !== null) return "Look at uncertain frames (N), add points, refine.";
+  if (shownRun() !== null) return "Review uncertain frames (N), add clicks, refine.";
   if (marked === 0) return "Click on the object. One click on every few frames is enough.";
   if (marked < Math.min(5, project.frames))
-    return `${marked} of ${project.frames} frames are marked. A few more will help.`;
+    return `${marked} of ${project.frames} frames are annotated. A few more will help.`;
   if (!project.objects.some((object) => object.box)) return "Draw a box (B) where the object is largest, then run.";
   return "Ready to run.";
 }
@@ -77,11 +77,11 @@ function nextStep() {
 /** @param {import("./types.js").ProjectMessage} project */
 function nextLiveStep(project) {
   const marked = new Set(project.objects.flatMap((object) => object.points.map((point) => point.frame))).size;
-  if (marked === 0) return "Click on the object: the mask follows your clicks.";
-  if (shownRun() !== null) return "Click where a mask is wrong, or press Enter where it is right. N leads on.";
-  if (activeRun() !== null) return "Go on clicking: what you say meanwhile is learnt afterwards.";
-  if (marked < 2) return "Click on the object on another frame, too: then learning begins.";
-  return "A click on every few frames is enough. Learning begins by itself.";
+  if (marked === 0) return "Click on the object: a preview follows each click.";
+  if (shownRun() !== null) return "Click where a mask is wrong, or press Enter to accept it. N goes to the next frame to review.";
+  if (activeRun() !== null) return "Keep annotating: new marks are used next.";
+  if (marked < 2) return "Click on the object on another frame, too: then training starts.";
+  return "A click on every few frames is enough. Training starts by itself.";
 }
 
 function showSaved() {

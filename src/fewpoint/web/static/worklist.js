@@ -51,7 +51,7 @@ async function refresh() {
     const far = epochs > 0 ? `, ${Math.round((100 * epoch) / epochs)} %` : "";
     return make("li", { text: `${name}: run ${run} ${state === "waiting" ? `waits for ${ahead} others` : `is running${far}`}` });
   });
-  find("queue", HTMLElement).replaceChildren(...(rows.length > 0 ? rows : [make("li", { text: "No run waits or goes." })]));
+  find("queue", HTMLElement).replaceChildren(...(rows.length > 0 ? rows : [make("li", { text: "No run is active or waiting." })]));
 }
 
 /** Those that the search and the filter leave. */

@@ -134,7 +134,7 @@ def test_a_cancelled_run_goes_on_where_it_was_and_ends_with_the_same_masks(tmp_p
 
     given, options = (PHANTOM.sequence, PHANTOM.points, 0.3), {"settings": TINY, "device": "cpu"}
     kept = {"out": tmp_path / "run", "saving": fewpoint.Saving(report=False)}
-    with pytest.raises(fewpoint.CancelledError, match="go on with it"):
+    with pytest.raises(fewpoint.CancelledError, match="to continue"):
         fewpoint.segment(*given, **options, **kept, progress=show, cancel=stop)
     assert told[-1] == "learning"
     finished = fewpoint.segment(*given, **options, **kept)

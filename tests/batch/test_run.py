@@ -100,7 +100,7 @@ def test_the_same_batch_again_keeps_what_is_finished_and_tries_what_failed(study
     (study.folder / "p0" / "wish.txt").unlink()
     result, told = run(study)
     assert result.kept == ("case1", "case2") and result.failures == ()
-    assert messages(told) == ["2 of 3 were finished before and are kept"]
+    assert messages(told) == ["2 of 3 were already finished and are kept"]
     assert {name: (study.out.run(name) / "manifest.json").stat().st_mtime_ns for name in before} == before
     assert {row["state"] for row in study.read_summary().values()} == {"finished"}
 
@@ -121,7 +121,7 @@ def test_changed_points_bounds_and_settings_are_run_again_and_said(study):
     assert result.kept == () and result.failures == ()
     assert messages(told) == [
         "case0 is run again: different points",
-        "case1 is run again: different area bound (0.3, now 0.4)",
+        "case1 is run again: different size limit (0.3, now 0.4)",
         "case2 is run again: different settings",
     ]
     assert run(study)[0].kept == ("case0", "case1", "case2")
@@ -206,7 +206,7 @@ def test_a_result_that_only_another_machine_has_is_a_failure_that_says_so(study,
 
     monkeypatch.setattr(batch_run, "read_finished", unseen)
     result, _ = run(study)
-    assert len(result.failures) == 3 and "where all machines see it" in result.failures[0].error
+    assert len(result.failures) == 3 and "visible to all machines" in result.failures[0].error
 
 
 def test_a_folder_that_holds_something_else_is_refused_untouched(study):

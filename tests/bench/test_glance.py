@@ -80,7 +80,7 @@ def test_failed_cells_count_nowhere():
 
 def test_markdown_as_a_person_reads_it():
     assert to_markdown(build_glances(ROWS)) == (
-        "### Targets at a glance\n"
+        "### Summary\n"
         "\n"
         "| method | variant | points | bound "
         "| F1 | Delta | worst type | collapsed | prior MAE | seed deviation | time s |\n"

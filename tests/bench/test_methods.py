@@ -30,7 +30,7 @@ def test_the_paper_s_names_are_its_preset_with_and_without_tracking():
 
 def test_a_person_can_use_all_but_those_that_know_the_truth():
     assert set(list_methods()) - set(registry.list_methods()) == set(ORACLES)
-    with pytest.raises(SettingsError, match="max-sp is told something of the truth"):
+    with pytest.raises(SettingsError, match="max-sp uses ground truth"):
         build_method("max-sp")
 
 

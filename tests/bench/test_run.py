@@ -175,7 +175,7 @@ def test_a_single_sequence_is_read_from_its_files(dataset):
     assert titles == [
         "variant plain, points 2dlocs, bound eta",
         "variant plain, points clicks, bound eta",
-        "Targets at a glance",
+        "Summary",
     ]
 
 

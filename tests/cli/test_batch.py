@@ -46,7 +46,7 @@ def test_a_batch_leaves_what_segment_would_and_says_where_to_look(study, call):
     assert outcome.code == 0, outcome.err
     lines = outcome.out.splitlines()
     assert lines[0] == "2 of 2 finished, 0 of them before"
-    assert lines[1].startswith("look first at: case") and ", health 0." in lines[1]
+    assert lines[1].startswith("review first: case") and ", health 0." in lines[1]
     assert lines[-2:] == [f"summary: {study.out.summary}", f"index:   {study.out.index}"]
     assert "[2/2] case" in outcome.err
     alone = study.folder / "alone"
@@ -99,7 +99,7 @@ def test_with_skip_bad_the_others_are_run_and_the_status_tells_all(study, call, 
     assert outcome.code == 0 and "line 3, gone: " in outcome.err
     status = call("batch-status", study.out.path)
     assert status.code == 0
-    assert status.out.startswith("finished: 1 finished, 1 bad, of 2; last word ")
+    assert status.out.startswith("finished: 1 finished, 1 bad, of 2; last update ")
     assert json.loads(call("batch-status", study.out.path, "--json").out)["counts"] == {"finished": 1, "bad": 1}
 
 
@@ -110,7 +110,7 @@ def test_a_failed_item_is_named_with_its_log_and_the_exit_code_is_1(study, call,
     assert outcome.code == 1
     assert "case0: attempt 1 failed, tried again: the worker was killed by SIGKILL" in outcome.err
     assert outcome.err.splitlines()[-1] == (
-        f"fewpoint: failed: case0; all else is written. The first says why in {study.out.log('case0')}; "
+        f"fewpoint: failed: case0; everything else is written. The reason is in {study.out.log('case0')}; "
         "run the same command to try again"
     )
     assert "1 of 2 finished" in outcome.out
@@ -123,7 +123,7 @@ def test_a_failed_item_is_named_with_its_log_and_the_exit_code_is_1(study, call,
         (["--jobs", "0"], 2, "--jobs"),
         (["--gpus-per-job", "2"], 2, "--gpus-per-job"),
         (["--engine", "cloud"], 2, "--engine"),
-        (["--address", "head:6379"], 2, "give --engine ray with it"),
+        (["--address", "head:6379"], 2, "give --engine ray too"),
         (["--engine", "ray", "--address", "127.0.0.1:1"], 1, "no Ray cluster answers"),
         (["--set", "training.bach=2"], 1, "did you mean training.batch?"),
         (["--method", "ksptrack"], 2, "--method or --preset, not both"),

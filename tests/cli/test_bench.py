@@ -101,7 +101,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(dataset, cal
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=180)
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "fewpoint: stopped; run the same command again to go on from here"
+    assert err.splitlines()[-1] == "fewpoint: stopped; run the same command to continue"
     assert "Traceback" not in err
     assert (out / "results.csv").exists() and not (out / "report.html").exists()
     kept = {path: path.stat().st_mtime_ns for path in out.glob("cells/*/result.json")}

@@ -156,10 +156,10 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
 def test_segment_ends_with_a_row_a_stage_and_the_memory(case, call):
     lines = call(*case.segment()).out.splitlines()
     rows = [line.split() for line in lines[1:7]]
-    assert [row[0] for row in rows] == ["superpixels", "learning", "prediction", "masks", "report", "all"]
+    assert [row[0] for row in rows] == ["superpixels", "training", "prediction", "masks", "report", "all"]
     assert sum(float(row[1]) for row in rows[:-1]) == pytest.approx(float(rows[-1][1]), abs=0.3)  # each is rounded
     assert re.fullmatch(r"all +[\d.]+ s, memory at most \d+ MiB", lines[6])
-    assert re.fullmatch(r"look first at frames? \d.*, health 0\.\d\d", lines[7])
+    assert re.fullmatch(r"review first: frames? \d.*; quality check 0\.\d\d", lines[7])
     page = (case.out / "report.html").read_text()
     assert "fewpoint recut" in page and str(case.points) in page
     assert read_json(case.out / "manifest.json")["asked"]["Command"].startswith("fewpoint segment")
@@ -236,7 +236,7 @@ def test_a_finished_run_is_found_finished(case, call):
     again = call(*case.segment())
     assert (first.code, again.code) == (0, 0)
     assert first.out == again.out
-    assert again.err.startswith("the run was found finished\n")
+    assert again.err.startswith("already finished, nothing to do\n")
     assert "learning" not in again.err
 
 

@@ -52,5 +52,5 @@ def test_without_the_photograph_the_demo_ends_with_a_line_that_says_so(tmp_path,
     monkeypatch.setattr(demo, "files", lambda package: tmp_path)
     demo.demo_command(tmp_path / "out")
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "2 of 2: left out, this copy of scikit-image comes without its photograph of a retina"
+        "2 of 2: skipped, this installation of scikit-image has no photograph of a retina"
     )

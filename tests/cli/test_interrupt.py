@@ -14,14 +14,14 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(case, call):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=180)
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "fewpoint: stopped; run the same command again to go on from here"
+    assert err.splitlines()[-1] == "fewpoint: stopped; run the same command to continue"
     assert "Traceback" not in err
     assert read_json(case.out / "manifest.json")["state"] == "running"
     assert not list(case.out.rglob("*.partial"))
 
     outcome = call(*command)
     assert outcome.code == 0
-    assert "superpixels: found finished" in outcome.err
+    assert "superpixels: already finished" in outcome.err
     assert read_json(case.out / "manifest.json")["state"] == "finished"
     assert len(list((case.out / "masks").glob("*.png"))) == 6
 

@@ -66,7 +66,7 @@ def test_the_paper_s_name_runs_the_pipeline(case, call):
     ("arguments", "code", "words"),
     [
         (["half-disk"], 1, "no method half-disk; did you mean half-disc"),
-        (["nnpu-true"], 1, "told something of the truth"),
+        (["nnpu-true"], 1, "uses ground truth"),
         (["half-disc", "--set", "training.batch=2"], 1, "has no settings to change"),
         (["half-disc", "--no-tracking"], 1, "has no settings to change"),
         (["eel", "--set", "training.batch=2"], 1, "no setting training.batch"),

@@ -15,6 +15,7 @@ import pytest
 
 from commands import COMMAND
 from fewpoint.cli.progress import PlainLines, RemainingTime, show_progress
+from fewpoint.cli.voice import VERBOSE, speaking
 from fewpoint.core import EpochFinished, EpochRecord, Message, StageFinished, StageStarted, StepsTaken
 
 RECORD = EpochRecord(
@@ -40,11 +41,18 @@ def test_away_from_a_terminal_progress_is_plain_lines(capsys, monkeypatch):
         listener(Message("the stopping rule did not hold", warning=True))
         listener(StageFinished("learning", 12.34))
     assert capsys.readouterr().err.splitlines() == [
-        "superpixels: found finished",
-        "warm-up, epoch 3 of at most 24: prior 0.0625, ascent 25%, clicks 0.88",
+        "superpixels: already finished",
+        "training: 12%",
         "warning: the stopping rule did not hold",
-        "learning: 12.3 s",
+        "training: 12.3 s",
     ]
+
+
+def test_figures_of_training_are_shown_with_v_alone(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    with speaking(VERBOSE), show_progress() as listener:
+        listener(EpochFinished(RECORD, 24))
+    assert capsys.readouterr().err == "warm-up, epoch 3 of at most 24: prior 0.0625, ascent 25%, clicks 0.88\n"
 
 
 def test_plain_lines_keep_to_one_epoch_every_few_seconds_and_the_last(capsys):
@@ -52,13 +60,13 @@ def test_plain_lines_keep_to_one_epoch_every_few_seconds_and_the_last(capsys):
     for epoch in range(1, 25):
         lines(EpochFinished(EpochRecord(**{**vars(RECORD), "epoch": epoch}), 24))
     shown = capsys.readouterr().err.splitlines()
-    assert [line.split(" of")[0] for line in shown] == ["warm-up, epoch 1", "warm-up, epoch 24"]
+    assert [line.split(",")[0] for line in shown] == ["training: 4%", "training: 100%"]
 
 
 def test_an_epoch_after_which_nobody_looked_shows_the_clicks_last_known(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     monkeypatch.setattr("fewpoint.cli.progress.SECONDS_BETWEEN_LINES", -1.0)
-    with show_progress() as listener:
+    with speaking(VERBOSE), show_progress() as listener:
         for epoch, clicks in ((3, math.nan), (4, 0.5), (5, math.nan)):
             listener(EpochFinished(replace(RECORD, epoch=epoch, click_probability=clicks), 24))
     shown = [line.split("ascent 25%")[1].split(", ") for line in capsys.readouterr().err.splitlines()]
@@ -77,7 +85,7 @@ def test_the_time_left_follows_the_pace_since_the_first_epoch_of_this_start(monk
     now = iter([0.0, 100.0, 130.0])
     monkeypatch.setattr("time.monotonic", lambda: next(now))
     remaining = RemainingTime()
-    assert remaining.estimate(10, 20) == ""  # found finished up to here, at second 100
+    assert remaining.estimate(10, 20) == ""  # already finished up to here, at second 100
     assert remaining.estimate(14, 20) == "0:45 left"  # 4 epochs took 30 s, so that 6 take 45 s
 
 
@@ -98,15 +106,15 @@ def test_plain_lines_tell_the_first_estimate_once(capsys, monkeypatch):
     for step in range(1, 9):
         lines(StepsTaken(epoch=1, done=step, steps=10, total=24))
     (line,) = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"learning: about \d+:\d\d left", line)
+    assert re.fullmatch(r"training: about \d+:\d\d left", line)
 
 
 @pytest.mark.nightly
 def test_on_a_terminal_of_80_columns_all_figures_are_on_screen(case):
-    screen = show_on_terminal([*COMMAND, *case.segment("--set", "phases.final_epochs=10")], columns=80)
+    screen = show_on_terminal([*COMMAND, *case.segment("--set", "phases.final_epochs=10", "-v")], columns=80)
     for pattern in (
         r"superpixels",
-        r"(warm-up|estimation|final), epoch \d+ of 15, \d+:\d\d left",
+        r"(warm-up|estimation|final), epoch \d+, \d+%, \d+:\d\d left",
         r"prior 0\.\d{4}, ascent \d+%, clicks 0\.\d\d",
         r"report: .*report\.html",
     ):

@@ -31,7 +31,7 @@ def test_refine_goes_on_from_a_run_with_its_settings_and_bound_and_leaves_it_as_
     assert manifest["refined_from"] == str(case.out)
     assert manifest["settings"]["network"]["base_width"] == 2  # of the run before, not of a preset
     assert snapshot(case.out) == before
-    assert call(*base, "--out", second, "--set", "refine.epochs=1").code == 0  # found finished
+    assert call(*base, "--out", second, "--set", "refine.epochs=1").code == 0  # already finished
     assert call(*base[:-1], second, "--out", case.folder / "third").code == 0
 
 

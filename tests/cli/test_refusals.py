@@ -266,7 +266,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused_untouched(case, call):
     ("change", "fragment"),
     [
         (["--seed", "5"], "seed (0, now 5)"),
-        (["--max-fraction", "0.25"], "area bound (estimated, now 0.25)"),
+        (["--max-fraction", "0.25"], "size limit (estimated, now 0.25)"),
         (["--set", "training.batch=3"], "settings"),
         (["--no-tracking"], "settings"),
         ("frames", "input frames"),

@@ -45,7 +45,7 @@ def test_a_place_that_cannot_be_written_is_told_in_one_line(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--host", "0.0.0.0", "--no-token"), "--no-token is for this machine's own address alone"),
+        (("--host", "0.0.0.0", "--no-token"), "--no-token works only at this machine's own address"),
         (("--root", "nowhere"), "the root must be a folder that is there, got nowhere"),
         (("--sessions", "0"), "--sessions"),
         (("--preset", "slow"), "--preset"),

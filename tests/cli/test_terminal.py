@@ -32,7 +32,7 @@ def test_the_second_interrupt_ends_at_once_and_without_a_traceback():
             process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=180)
     assert process.returncode == 130
-    assert told == "fewpoint: stopped; run the same command again to go on from here\n"
+    assert told == "fewpoint: stopped; run the same command to continue\n"
 
 
 def start(line: str) -> subprocess.CompletedProcess[bytes]:

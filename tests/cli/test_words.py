@@ -36,7 +36,7 @@ def test_another_word_is_another_run(case, call):
     assert call(*case.segment("--size", "1.5")).code == 0
     outcome = call(*case.segment("--size", "1.6"))
     assert (outcome.code, outcome.err.count("\n")) == (1, 1)
-    assert "different outlines, boxes or sizes" in outcome.err
+    assert "different drawn masks, boxes or sizes" in outcome.err
 
 
 def test_a_method_outside_the_pipeline_gives_outlined_frames_as_drawn_and_needs_no_points(case, call):
@@ -54,8 +54,8 @@ def test_a_method_outside_the_pipeline_gives_outlined_frames_as_drawn_and_needs_
         (["--outlined", "2=none.png"], 1, "none.png does not exist"),
         (["--outlined", "9=frames/0000.png"], 1, "the sequence has frames 0 to 5"),
         (["--outlined", "2=small.png"], 1, "as large as the frames, 48 x 40 (height x width), they are 4 x 5"),
-        (["--outlined", "liver=2=truth/0002.png"], 1, "said of the object liver, but the points name none"),
-        (["--outlined", "2=empty.png"], 1, "lies outside the outline of the object on frame 2"),
+        (["--outlined", "liver=2=truth/0002.png"], 1, "names the object liver, but the points name none"),
+        (["--outlined", "2=empty.png"], 1, "lies outside the drawn mask of the object on frame 2"),
         (["--box", "1,2,3"], 2, "[NAME=]FRAME,Y0,X0,Y1,X1"),
         (["--box", "9,0,0,4,4"], 1, "a box is on frame 9, but the sequence has frames 0 to 5"),
         (["--box", "2,0,0,2,2"], 1, "lies outside the box of the object there, 0,0,2,2"),

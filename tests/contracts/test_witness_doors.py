@@ -114,5 +114,5 @@ def test_what_cannot_be_asked_for_together_is_refused(folder, capsys):
     assert run([*start, "--witness", "nobody"]) == 1
     assert "no model is called 'nobody'" in capsys.readouterr().err
     assert not (folder / "no").exists()
-    with pytest.raises(InputError, match="masks cut by pixels"):
+    with pytest.raises(InputError, match="refines masks of accurate and fast"):
         read_job(Job(str(folder / "frames"), str(folder / "points.csv"), method="half-disc", witness="small"))

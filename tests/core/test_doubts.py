@@ -25,7 +25,7 @@ def test_points_on_flat_background_are_doubted_and_swapped_ones_called_so(noise)
     beside = PointSet.from_rows([(frame, 30, 30) for frame in range(3)])
     assert doubt_clicks(sequence, right) == ()
     assert doubt_clicks(sequence, swapped) == (
-        "x and y may be swapped: 3 of 3 points lie on flat background, the other way round 0 would; "
+        "x and y may be swapped: 3 of 3 points lie on flat background, with both exchanged 0 would; "
         "columns are frame, y, x",
     )
     assert doubt_clicks(sequence, beside)[0].startswith("3 of 3 points lie on flat background: check that")

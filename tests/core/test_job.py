@@ -73,7 +73,7 @@ def test_fields_that_are_missing_have_their_defaults():
         ({"refine": "a", "warm_start": "b"}, "leave out warm_start"),
         ({"words": []}, "words must be an object of words by name"),
         ({"words": {"a": {"size": 90}}}, r"words\.a: a size must be a factor between 0\.05 and 20, got 90"),
-        ({"words": {"a": {"boxes": [[1, 2]]}}}, r"words\.a: words must be outlined masks as runs by frame"),
+        ({"words": {"a": {"boxes": [[1, 2]]}}}, r"words\.a: annotations must be drawn masks as runs by frame"),
         ({"added_words": {"a": {"seize": 1}}}, r"no field added_words\.a\.seize; did you mean added_words\.a\.size"),
         ({"added_words": {"a": {"size": 0}}}, r"added_words\.a: a size must be a factor"),
         ({"added_words": {"a": {"boxes": [[1, 2]]}}}, r"added_words\.a\.boxes must be a list of 5 values"),

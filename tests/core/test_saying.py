@@ -109,28 +109,28 @@ TWO = PointSet.from_rows([(0, 2, 3), (0, 5, 7)], [4], ["a", "b"], [(0, 0, 0)], [
 @pytest.mark.parametrize(
     ("points", "said", "message"),
     [
-        (TWO, {"": Words.of({0: SQUARE})}, "an outline or a box needs the name of its object, there are a, b"),
+        (TWO, {"": Words.of({0: SQUARE})}, "a drawn mask or a box needs the name of its object, there are a, b"),
         (TWO, {"": Words(boxes=(Box(0, 0, 0, 3, 3),))}, "needs the name of its object"),
-        (TWO, {"c": Words(size=2.0)}, "the object c has neither a point nor a frame outlined"),
+        (TWO, {"c": Words(size=2.0)}, "the object c has neither a point nor a drawn mask"),
         (TWO, {"c": Words.of({1: EMPTY})}, "the object c has neither a point"),
-        (PointSet.from_rows([(0, 2, 3)]), {"c": Words(size=2.0)}, "said of the object c, but the points name none"),
-        (None, {}, "the object has neither a point nor a frame outlined"),
+        (PointSet.from_rows([(0, 2, 3)]), {"c": Words(size=2.0)}, "names the object c, but the points name none"),
+        (None, {}, "the object has neither a point nor a drawn mask"),
         (
             TWO,
             {"a": Words.of({0: draw(slice(0, 1), slice(0, 2))})},
-            "point on a at y 2, x 3 lies outside the outline of a on frame 0",
+            "point on a at y 2, x 3 lies outside the drawn mask of a on frame 0",
         ),
         (
             TWO,
             {"b": Words.of({0: SQUARE | draw(slice(5, 6), slice(7, 8))})},
-            "point on a at y 2, x 3 lies inside the outline of b",
+            "point on a at y 2, x 3 lies inside the drawn mask of b",
         ),
         (
             TWO,
             {"a": Words.of({0: SQUARE | draw(slice(0, 1), slice(0, 1))})},
-            "negative at y 0, x 0 lies inside the outline of a",
+            "background click at y 0, x 0 lies inside the drawn mask of a",
         ),
-        (TWO, {"a": Words.of({4: SQUARE})}, "frame 4 is marked absent, but the outline of a on frame 4 is not empty"),
+        (TWO, {"a": Words.of({4: SQUARE})}, "marked absent, but the drawn mask of a on frame 4 is not empty"),
         (
             TWO,
             {"a": Words(boxes=(Box(0, 0, 0, 2, 2),))},
@@ -139,9 +139,9 @@ TWO = PointSet.from_rows([(0, 2, 3), (0, 5, 7)], [4], ["a", "b"], [(0, 0, 0)], [
         (
             TWO,
             {"a": Words.of({1: SQUARE}), "b": Words.of({1: SQUARE})},
-            "outlines of a and b on frame 1 share pixels, such as y 1, x 2",
+            "drawn masks of a and b on frame 1 share pixels, such as y 1, x 2",
         ),
-        (TWO, {"a": Words.of({5: SQUARE})}, "an outlined mask is on frame 5, but the sequence has frames 0 to 4"),
+        (TWO, {"a": Words.of({5: SQUARE})}, "a drawn mask is on frame 5, but the sequence has frames 0 to 4"),
         (TWO, {"a": Words({1: ((47, 2),)})}, "must follow each other inside the 6 x 8 frame"),
         (TWO, {"a": Words(boxes=(Box(1, 0, 0, 7, 2),))}, "the box must lie in the 6 x 8 frame"),
     ],

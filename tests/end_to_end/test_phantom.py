@@ -63,5 +63,5 @@ def score_paper(folder: Path) -> dict:
 
 
 def box_bound(truth: np.ndarray) -> AreaBound:
-    """What a person would draw: a box round the object where it is largest."""
+    """What a person would draw: a box around the object where it is largest."""
     return AreaBound.from_box(largest_box(truth)[1:], truth.shape[1:])

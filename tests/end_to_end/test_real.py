@@ -40,7 +40,7 @@ def read_slices() -> tuple[ImageSequence, PointSet, np.ndarray]:
 
 
 def draw_discs(points: PointSet, bound: AreaBound, shape: tuple[int, int, int]) -> np.ndarray:
-    """The trivial guess: a disc of half the bound's area round each click."""
+    """The trivial guess: a disc of half the size limit's area around each click."""
     rows, columns = np.indices(shape[1:])
     squared_radius = bound.fraction / 2 * rows.size / np.pi
     discs = np.zeros(shape, bool)

@@ -29,7 +29,7 @@ def test_a_crash_and_a_kill_are_reported_and_stop_nothing_else(tmp_path):
     )
     assert outcomes["job 0"].error.endswith("ValueError: no frames")
     assert outcomes["job 1"].error == "the worker was killed by SIGKILL; out of memory?"
-    assert outcomes["job 2"].error == "the worker left with code 4 and without a word"
+    assert outcomes["job 2"].error == "the worker exited with code 4 and no message"
     assert outcomes["job 3"].error == ""
     assert (tmp_path / "made").exists()
 

@@ -48,9 +48,9 @@ def test_nothing_typed_is_nothing_said():
 @pytest.mark.parametrize(
     ("outlined", "boxes", "sizes", "message"),
     [
-        (["3="], [], [], r"an outline must be \[NAME=\]FRAME=MASK or \[NAME=\]FILE, got 3="),
-        (["liver="], [], [], "an outline must be"),
-        ([""], [], [], "an outline must be"),
+        (["3="], [], [], r"a drawn mask must be \[NAME=\]FRAME=MASK or \[NAME=\]FILE, got 3="),
+        (["liver="], [], [], "a drawn mask must be"),
+        ([""], [], [], "a drawn mask must be"),
         ([], ["1,2,3,4"], [], "five whole numbers, got 1,2,3,4"),
         ([], ["liver=1,2,3,4,5.5"], [], "five whole numbers"),
         ([], ["0,1,2,3,4", "0,1,2,3,5"], [], "one box per object, frame 0 has several"),

@@ -106,7 +106,7 @@ def test_colour_and_films_are_told_from_volumes(tmp_path):
     sequence = read_sequence(save(tmp_path / "f.nrrd", film))
     assert (sequence.shape, sequence.geometry.over_time) == ((5, 6, 7, 1), True)
     both = SimpleITK.GetImageFromArray(np.zeros((2, 3, 4, 5), np.uint8), isVector=False)
-    with pytest.raises(InputError, match="one volume or one film"):
+    with pytest.raises(InputError, match="one volume or one video"):
         read_sequence(save(tmp_path / "b.nrrd", both))
 
 

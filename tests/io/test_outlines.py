@@ -97,7 +97,7 @@ def test_masks_in_another_place_are_refused(tmp_path):
         (LABELS[:, :5], None, ("",), "as large as the frames, 6 x 8 .height x width., they are 5 x 8"),
         (LABELS[:3], None, ("",), "a mask for each of the 4 frames, it holds 3; .*or give FRAME=MASK"),
         (LABELS[:2], 1, ("",), "the mask of frame 1 alone, it holds 2"),
-        (LABELS[:1], 4, ("",), "outline frame 4, but the sequence has frames 0 to 3; frames count from zero"),
+        (LABELS[:1], 4, ("",), "is for frame 4, but the sequence has frames 0 to 3; frames count from zero"),
         (LABELS * 0, None, ("",), "must show an object on some frame, it is empty"),
         (LABELS * 2, None, ("a", "b"), "must hold 1 to 2 for a, b, and 0, got 4; or give NAME="),
         (LABELS / 2, None, ("a", "b"), "got 0.5"),
@@ -120,5 +120,5 @@ def test_a_file_that_is_not_there_is_named(tmp_path, frame):
 def test_two_files_on_one_frame_are_refused(tmp_path):
     file = OutlineFile(str(save_npy(tmp_path)))
     Image.fromarray(LABELS[1]).save(tmp_path / "m.png")
-    with pytest.raises(InputError, match=r"m\.png outlines frame 1, which another file does too"):
+    with pytest.raises(InputError, match=r"m\.png is for frame 1, as another file is"):
         read_outlines([("", file), ("", replace(file, path=str(tmp_path / "m.png"), frame=1))], ("",), SEQUENCE)

@@ -115,7 +115,7 @@ def test_a_folder_without_points_says_what_was_looked_for(tmp_path):
         ("frame,y,x\n0,11,2\n", ["outside", "11 x 21"]),
         ("frame,y,x\n9,1,2\n", ["frame 9", "0 to 8"]),
         ("frame,y,x\n0,1,2\n9,absent\n", ["frame 9", "0 to 8"]),
-        ("frame,y,x\n0,15,3\n", ["outside", "the other way round"]),
+        ("frame,y,x\n0,15,3\n", ["outside", "with x and y exchanged"]),
         ("frame,y,x\n0,0.4,0.5\n1,0.5,1\n", ["must be pixels", "name the columns frame,y_share,x_share"]),
         ("frame,y_share,x_share\n0,0.5,3\n", ["line 2: x_share must be a share between 0 and 1, got 3"]),
         ("X,Y,Slice\n1,1,0\n", ["line 2: Slice must be a whole number from 1, got 0"]),

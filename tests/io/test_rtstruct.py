@@ -62,5 +62,5 @@ def test_what_does_not_fit_is_refused_in_one_line(series, tmp_path):
     with pytest.raises(InputError, match="the input was none"):
         write_rtstruct(LabelMap(labels.values, labels.objects, labels.names, None), tmp_path / "rt.dcm")
     write_rtstruct(labels, tmp_path / "rt.dcm")
-    with pytest.raises(InputError, match="outlines nothing on these images"):
+    with pytest.raises(InputError, match="no contours on these images"):
         read_rtstruct(next((tmp_path / "series").iterdir()), series)

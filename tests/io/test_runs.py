@@ -132,10 +132,10 @@ def test_the_same_run_goes_on_with_its_artefacts_and_its_state(tmp_path):
         ("method", "other", "method (fewpoint, now other)"),
         ("sequence", "x", "input frames or their names"),
         ("points", "x", "points"),
-        ("bound", "0.2", "area bound (0.1, now 0.2)"),
+        ("bound", "0.2", "size limit (0.1, now 0.2)"),
         ("settings", "x", "settings"),
         ("seed", 4, "seed (3, now 4)"),
-        ("words", "x", "outlines, boxes or sizes"),
+        ("words", "x", "drawn masks, boxes or sizes"),
     ],
 )
 def test_another_run_is_refused_by_naming_what_differs(tmp_path, part, value, fragment):
@@ -340,7 +340,7 @@ def test_a_run_from_before_words_were_known_goes_on(tmp_path):
     known = {name: value for name, value in manifest["identity"].items() if name != "words"}
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "identity": known}))
     RunFolder.open(tmp_path, IDENTITY).close()
-    with pytest.raises(RunConflictError, match="different outlines, boxes or sizes"):
+    with pytest.raises(RunConflictError, match="different drawn masks, boxes or sizes"):
         RunFolder.open(tmp_path, replace(IDENTITY, words="5e7"))
 
 

@@ -69,7 +69,7 @@ def test_sound_alone_is_refused(tmp_path):
         sound.sample_rate = 8000
         container.mux(stream.encode(sound))
         container.mux(stream.encode())
-    with pytest.raises(InputError, match="holds no pictures"):
+    with pytest.raises(InputError, match="holds no images"):
         read_sequence(tmp_path / "v.mkv")
 
 

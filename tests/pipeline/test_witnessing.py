@@ -120,7 +120,7 @@ def test_a_model_of_photographs_is_not_asked_about_frames_without_colours(call, 
     model, own = call(know), store.find_model("small")
     monkeypatch.setattr(witnessing, "find_model", lambda name: replace(own, photographs=True))
     result, (told,) = run_telling(make_task("small"))
-    assert "not asked, it learnt from photographs" in told
+    assert "not run, it was trained on photographs" in told
     assert model.encoded == 0
     np.testing.assert_array_equal(result.masks, alone.masks)
 
@@ -159,5 +159,5 @@ def test_a_witness_must_be_installed_and_masks_cut_by_pixels(call):
         make_task("sam2-tiny")
     with pytest.raises(InputError, match="no model is called"):
         make_task("unknown")
-    with pytest.raises(InputError, match="masks cut by pixels"):
+    with pytest.raises(InputError, match="refines masks of accurate and fast"):
         make_task("small", settings=TINY_PAPER)

@@ -83,7 +83,7 @@ def test_a_part_without_a_click_is_called_out_with_its_frames(scene):
     leaked = masks.copy()
     leaked[4:9, 5:15, 50:60] = True
     (doubt,) = judge_masks(sequence, leaked, click(centres))
-    assert "look at frames 4-8" in doubt and "negative point" in doubt
+    assert "review frames 4-8" in doubt and "background click" in doubt
 
 
 def test_few_clicks_are_enough_for_parts_and_too_few_for_the_rest(scene):
@@ -96,7 +96,7 @@ def test_clicks_scattered_over_structured_background_are_called_out(scene):
     random = np.random.default_rng(3)
     places = np.array([random.choice(np.argwhere(~mask)) for mask in masks])
     doubts = judge_masks(sequence, draw(places), click(places))
-    assert any("hardly more like each other than like the rest of their frames" in doubt for doubt in doubts)
+    assert any("hardly more alike than the rest of their frames" in doubt for doubt in doubts)
 
 
 def test_single_clicks_on_background_are_named(scene):

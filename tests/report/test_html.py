@@ -217,7 +217,7 @@ def test_health_stands_in_the_page_worst_figure_first(content):
     page = Outline(render_report(plain))
     shown = [words for words, _ in list_health(health)]
     assert set(shown) == set(WORDS.values()) - {WORDS["stopped"]}
-    table = page.text[page.text.index("does not say how good masks are") :]
+    table = page.text[page.text.index("does not say how accurate masks are") :]
     assert sorted(shown, key=table.index) == shown
     assert [value for _, value in list_health(health)] == sorted(value for _, value in list_health(health))
     assert page.open == [] and f"{health.score:.2f}" in page.text
@@ -228,4 +228,4 @@ def test_a_reliability_curve_stands_in_the_page_where_frames_were_outlined(conte
     known = count_reliability([(np.full((4, 5), 0.25), np.eye(4, 5, dtype=bool))])
     page = Outline(render_report(replace(content(), reliability=known)))
     # A fifth of the pixels is the object, a quarter is said.
-    assert "On the 1 outlined frame:" in page.text and "expected error is 0.050" in page.text
+    assert "On the 1 drawn frame:" in page.text and "expected error is 0.050" in page.text

@@ -239,7 +239,7 @@ def test_a_negative_keeps_the_object_that_it_names_away_and_without_a_name_all(r
 
 def test_a_negative_of_an_object_without_points_is_refused():
     points = PointSet.from_rows([(0, 0, 0), (0, 0, 4)], [], ["a", "b"], [(0, 0, 2)], ["c"])
-    with pytest.raises(InputError, match="negative is given for the object c, which has no point; there are a, b"):
+    with pytest.raises(InputError, match="background click names the object c, which has no point; there are a, b"):
         Task(ImageSequence.from_array(np.zeros((1, 1, 5), np.uint8)), points, AreaBound(0.5), SETTINGS)
 
 

@@ -176,7 +176,7 @@ def test_a_group_that_has_not_begun_has_nothing_but_its_clicks_and_the_result_sa
     assert kept["far"].masks[tuple(task.points.of_object("far").coordinates.T)].all()
     for name in ("near", "small"):
         assert np.argwhere(kept[name].masks).tolist() == task.points.of_object(name).coordinates.tolist()
-    expected = tuple(f"{name}: stopped before it was learnt" for name in ("near", "small"))
+    expected = tuple(f"{name}: stopped before it was trained" for name in ("near", "small"))
     assert kept.notes == expected
     assert set(expected) <= set(read_json(tmp_path / "run" / "summary.json")["notes"])
     np.testing.assert_array_equal(load_result(tmp_path / "run").labels.values, kept.labels.values)

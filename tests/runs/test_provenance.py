@@ -56,9 +56,9 @@ def test_a_refinement_is_suggested_as_the_input_was_read_and_only_of_what_has_le
     (look, command), *_ = suggest_steps(asked, Path("run"), judged, learnt=True)
     read = "--axis 1 --channels 0,2 --with t2.nii.gz --window 40,400"
     assert command == f"fewpoint segment scan.nii.gz --points POINTS.csv {read} --refine run --out run-2"
-    assert look.startswith("Look at frames 7 first. Where a mask is wrong")
+    assert look.startswith("Review frames 7 first. Where a mask is wrong")
     plain = suggest_steps(asked, Path("run"), judged, learnt=False)
     assert plain == (
-        ("Look at frames 7 first.", ""),
+        ("Review frames 7 first.", ""),
         ("Take the masks to another program.", "fewpoint convert run --format nifti"),
     )

@@ -107,7 +107,7 @@ def test_a_folder_with_other_files_is_left_alone(run, tmp_path):
 
 def test_the_command_says_what_came_out(run, capsys):
     assert run_command(["recut", str(run), "--threshold", "0.5"]) == 0
-    assert "Dice with the former masks 1.000" in capsys.readouterr().out
+    assert "Dice with the previous masks 1.000" in capsys.readouterr().out
     assert run_command(["recut", str(run), "--size", "0.8", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["objects"][0]["pixels"] < make_result().masks.sum()
     assert run_command(["recut", str(run)]) == 1

@@ -232,7 +232,7 @@ def test_a_new_object_is_trained_from_scratch_and_known_ones_stay(phantom, first
     again = refine(tmp_path / "second", phantom.sequence, points)
     assert_same(again, refined)
     assert phases_of(again) == {key: [] for key in NAMES}
-    assert any("objects learn in 2 groups: object 1, object 2; object 3" in note for note in again.notes)
+    assert any("objects train in 2 groups: object 1, object 2; object 3" in note for note in again.notes)
 
 
 @pytest.mark.nightly

@@ -201,7 +201,7 @@ def test_a_finished_folder_is_read_not_computed_and_left_untouched(finished, mon
     np.testing.assert_array_equal(again.masks, result.masks)
     np.testing.assert_array_equal(again.probabilities.values, result.probabilities.values)
     np.testing.assert_array_equal(again.priors.deviation, result.priors.deviation)
-    assert events == [Message("the run was found finished")]
+    assert events == [Message("already finished, nothing to do")]
     results = [file for file in before if "stages" not in file.parts and file.name != ".lock"]
     assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in results} == {
         file: before[file] for file in results

@@ -84,15 +84,15 @@ def test_volume_and_areas_by_hand(over_time, judged):
     [
         (make_result(), []),
         (make_result(None), []),
-        (make_result(filled=0), ["no pixel was marked"]),
+        (make_result(filled=0), ["all masks are empty"]),
         (make_result(replace(SOUND, ascent_share=0.95)), ["95% of the last steps only undid"]),
         (make_result(replace(SOUND, ascent_share=0.9)), []),
         (make_result(replace(SOUND, click_probability=0.4)), ["mean probability of 0.40 only"]),
-        (make_result(replace(SOUND, phase="estimation")), ["without its stopping rule holding"]),
+        (make_result(replace(SOUND, phase="estimation")), ["without its stopping rule"]),
         (make_result(replace(SOUND, phase="estimation", stopped=True)), []),
         (make_result(replace(SOUND, phase="round 1", ascent_share=0.95)), []),
-        (make_result(bound=0.2), ["as large as the bound"]),
-        (make_result(replace(SOUND, click_probability=0.1), filled=0), ["no pixel", "0.10 only"]),
+        (make_result(bound=0.2), ["reaches the size limit"]),
+        (make_result(replace(SOUND, click_probability=0.1), filled=0), ["all masks are empty", "0.10 only"]),
     ],
 )
 def test_warnings_say_what_is_wrong_and_nothing_else(result, fragments):

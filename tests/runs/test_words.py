@@ -81,14 +81,14 @@ def test_outlined_frames_say_where_objects_are(tmp_path):
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"words": (("c", Words(size=2.0)),)}, "the object c has neither a point nor a frame outlined"),
+        ({"words": (("c", Words(size=2.0)),)}, "the object c has neither a point nor a drawn mask"),
         ({"added_words": (("c", GivenWords(boxes=(Box(0, 0, 0, 3, 4),))),)}, "the object c has neither a point"),
         ({"added_words": (("", GivenWords(boxes=(Box(0, 0, 0, 3, 4),))),)}, "a box needs the name of its object"),
         (
             {"added_words": (("a", GivenWords(boxes=(Box(0, 0, 0, 2, 2),))),)},
             "frame 0 at y 2, x 3 lies outside the box",
         ),
-        ({"words": (("a", Words({0: ((0, 2),)})),)}, "at y 2, x 3 lies outside the outline of a on frame 0"),
+        ({"words": (("a", Words({0: ((0, 2),)})),)}, "at y 2, x 3 lies outside the drawn mask of a on frame 0"),
         ({"added_words": (("a", GivenWords((OutlineFile("no.png", 0),))),)}, "no.png does not exist"),
         ({"points": ""}, "points on the object are needed"),
     ],

@@ -145,13 +145,13 @@ def test_a_person_who_drew_a_frame_or_said_how_large_it_is_is_not_contradicted()
     drawn = {1: encode_mask(true_mask(1))}
     weights = hear_of(tell_truth, words=Words(outlined=drawn, sizes={4: 1.3})).belief.weights
     assert (weights > 0).tolist() == [True, False, True, True, False, True]
-    assert hear_of(tell_truth, words=Words(size=1.2)).belief.reason == "a person said how large every mask is"
+    assert hear_of(tell_truth, words=Words(size=1.2)).belief.reason == "every mask has a size set by a person"
 
 
 def test_outlined_frames_that_it_draws_worse_than_the_networks_make_it_unbelievable():
     as_seen = {frame: encode_mask(CHANCES[frame] >= 0.5) for frame in (1, 4)}
     belief = hear_of(tell_truth, words=Words(outlined=as_seen)).belief
-    assert belief.reason == "it draws outlined frames worse than the networks"
+    assert belief.reason == "it fits drawn masks worse than the networks"
 
 
 def test_nothing_is_asked_about_frames_without_the_object():
@@ -206,7 +206,7 @@ def test_what_it_sees_in_clicks_alone_says_whether_it_knows_the_object():
     assert knowing.agreement == 1
     assert guided.agreement < 0.3
     belief = hear_of(see_something_else_in_clicks).belief
-    assert belief.reason == "asked with clicks alone it sees something else"
+    assert belief.reason == "prompted with clicks alone it finds something else"
 
 
 def test_boxes_are_those_of_several_levels_and_then_of_its_answers():

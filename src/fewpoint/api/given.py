@@ -64,7 +64,7 @@ def as_words(words: GivenWords | None) -> dict[str, Words]:
         return {EVERY: words}
     for name, each in need(words, Mapping, "words", "Words, or Words by object").items():
         need(name, str, "an object", "a name")
-        need(each, Words, f"what is said of {name}", "Words")
+        need(each, Words, f"the annotations of {name}", "Words")
     return dict(words)
 
 

@@ -261,7 +261,7 @@ def _convert_result(result: Result, saving: Saving, out: Path) -> tuple[Path, ..
     outputs, sequence = saving.to_outputs(), result.sequence
     outputs.check(result.source)
     if outputs.film and sequence is None:
-        raise InputError("a film needs the frames, this result has none; convert the folder of its run")
+        raise InputError("a video needs the frames, this result has none; convert the folder of its run")
 
     def write(place: Path) -> tuple[Path, ...]:
         written = outputs.write(result, place)
@@ -301,7 +301,7 @@ def _read_rows(manifest: Manifest) -> tuple[Row, ...]:
 def _follow_batch(progress: ProgressCallback | None, cancel: Cancel | None) -> "Callable[[Standing | Message], None]":
     def listen(event: "Standing | Message") -> None:
         if cancel is not None and cancel.is_set():
-            raise CancelledError("the batch was cancelled; the same call goes on with it")
+            raise CancelledError("the batch was cancelled; the same call continues it")
         if progress is None:
             return
         if isinstance(event, Message):

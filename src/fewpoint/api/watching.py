@@ -82,7 +82,7 @@ def watch(progress: ProgressCallback | bool | None, cancel: Cancel | None, liste
 
     def listen(event: Event) -> None:
         if cancel is not None and cancel.is_set():
-            raise CancelledError("the run was cancelled; give the same folder as out again to go on with it")
+            raise CancelledError("the run was cancelled; give the same folder as out again to continue")
         if follow is not None:
             follow(event)
         listener(event)

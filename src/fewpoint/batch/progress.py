@@ -64,7 +64,7 @@ class ItemListener:
         elif isinstance(event, EpochFinished):
             self._tell_epoch(event)
         elif isinstance(event, StageFinished):
-            say(f"{event.stage}: " + ("found finished" if event.reused else f"{event.seconds:.1f} s"))
+            say(f"{event.stage}: " + ("already finished" if event.reused else f"{event.seconds:.1f} s"))
         elif isinstance(event, Message):
             say(("warning: " if event.warning else "") + event.text)
 

@@ -142,7 +142,7 @@ def _sort(
         order = ItemOrder(checked.job, *map(str, (folder.run(name), folder.progress(name), folder.log(name))))
         jobs.append(Job(name, KIND, WORK, order.as_table(), folder.log(name)))
     if kept:
-        listener(Message(f"{len(kept)} of {len(items)} were finished before and are kept"))
+        listener(Message(f"{len(kept)} of {len(items)} were already finished and are kept"))
     return tuple(kept), jobs
 
 
@@ -201,7 +201,7 @@ class Recorder:
         try:
             entry = read_finished(name, self._folder.run(name), outcome.attempt, self._inputs[name])
         except InputError as error:
-            reason = f"it finished, but not here: --out must lie where all machines see it ({error})"
+            reason = f"it finished on another machine: --out must be visible to all machines ({error})"
             entry = replace(self._entries[name], state=State.FAILED, attempts=outcome.attempt, error=reason)
         self._entries[name] = entry
 

@@ -44,7 +44,7 @@ def draw_curves(ways: Sequence[Way]) -> "Figure":
     for number, (way, label) in enumerate(zip(ways, labels, strict=True)):
         look = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
         _draw_way(panel, way, label, look)
-    panel.set_xlabel("words said after the first points, mean", size=TEXT_SIZE)
+    panel.set_xlabel("corrections after the first points, mean", size=TEXT_SIZE)
     panel.set_ylabel("F1", size=TEXT_SIZE)
     panel.tick_params(labelsize=TEXT_SIZE)
     panel.grid(alpha=0.25, linewidth=0.6)

@@ -116,7 +116,7 @@ def _compare(ways: Sequence[Way]) -> Table:
 def _glance(ways: Sequence[Way]) -> Table:
     """What else the targets are about; seconds and suggestions are those of the rounds after round 0."""
     lines = [(*way.names, *_sum_up(way)) for way in ways]
-    return Table("Efforts at a glance", (*NAMES, *GLANCE), tuple(lines), len(NAMES))
+    return Table("Summary of efforts", (*NAMES, *GLANCE), tuple(lines), len(NAMES))
 
 
 def _sum_up(way: Way) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class BenchFolder:
 
     def _read_effort(self, cell: Cell) -> EffortRow | None:
         if cell.effort is None:
-            raise ValueError(f"nobody is played in the cell {cell.key}; collect it with the others")
+            raise ValueError(f"no person is simulated in the cell {cell.key}; collect it with the others")
         known = {**_describe(cell), "words": cell.effort.words, "look": cell.effort.look}
         if self.result(cell).exists():
             rounds = read_json(self.result(cell))["rounds"]

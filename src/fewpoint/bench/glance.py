@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from fewpoint.bench.results import Row, require
 from fewpoint.bench.tables import collect_by_type, format_figure, layout_markdown, mean_over_types
 
-TITLE = "Targets at a glance"
+TITLE = "Summary"
 HEAD = (
     *("method", "variant", "points", "bound"),
     *("F1", "Delta", "worst type", "collapsed", "prior MAE", "seed deviation", "time s"),

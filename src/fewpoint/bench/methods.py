@@ -28,7 +28,7 @@ def check_blind(name: str) -> None:
     """Raise SettingsError for a method that does not exist, or that needs a truth."""
     check_method(name)
     if name in ORACLES:
-        raise SettingsError(f"{name} is told something of the truth, which only fewpoint bench knows; take another")
+        raise SettingsError(f"{name} uses ground truth, which only fewpoint bench has; choose another")
 
 
 def check_refinable(name: str) -> None:

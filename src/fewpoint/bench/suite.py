@@ -198,7 +198,7 @@ def _read_variants(tables: Any, path: Path) -> tuple[Variant, ...]:
 def _read_variant(name: str, table: dict[str, Any], path: Path) -> Variant:
     witness = table.get("witness", "")
     if not isinstance(witness, str):
-        raise SettingsError(f"suite {path}: the witness of a variant must be a model's name, got {witness}")
+        raise SettingsError(f"suite {path}: witness of a variant must be a model's name, got {witness}")
     return Variant(name, _flatten({key: value for key, value in table.items() if key != "witness"}, path), witness)
 
 

@@ -33,7 +33,7 @@ Demo = Annotated[bool, typer.Option("--demo", help="Open a synthetic sequence, w
 NoLive = Annotated[
     bool,
     typer.Option(
-        "--no-live", help="Begin with live mode off: masks and learning wait for Run. The page can turn it on."
+        "--no-live", help="Start with the live preview and automatic training off. The page can turn them on."
     ),
 ]
 Features = Annotated[
@@ -41,7 +41,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="NAME",
-        help="A pretrained model, such as dinov2-small, whose features masks are made of before anything is learnt.",
+        help="A pretrained model, such as dinov2-small, whose features the live preview uses before any training.",
     ),
 ]
 DicomWeb = Annotated[

@@ -50,20 +50,23 @@ ManifestPath = Annotated[
     ),
 ]
 OutPath = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder for the runs; what is finished in it is kept.")
+    Path, typer.Option("--out", metavar="DIR", help="Folder for the runs; finished ones in it are kept.")
 ]
 BatchPath = Annotated[Path, typer.Argument(metavar="DIR", help="The --out of fewpoint batch.")]
 Retries = Annotated[
-    int, typer.Option("--retries", metavar="K", min=0, help="Further attempts at what crashed, was killed or was lost.")
+    int,
+    typer.Option(
+        "--retries", metavar="K", min=0, help="Further attempts at jobs that crashed, were killed or were lost."
+    ),
 ]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without the rows that cannot be run.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Continue without the rows that cannot be run.")]
 WarmStart = Annotated[
     str | None,
     typer.Option(
         "--warm-start",
         metavar="MODEL|previous",
         help="Start all rows from the networks of a finished run, its folder or model.npz; "
-        "previous: the first row goes ahead, and the others start from its networks.",
+        "previous: the first row goes first, and the others start from its networks.",
     ),
 ]
 PREVIOUS = "previous"
@@ -158,7 +161,7 @@ def describe_status(status: "Status") -> list[str]:
     left = "" if status.seconds_left is None else f", {_describe_left(status.seconds_left)}"
     age = max(0, round(time.time() - status.at))
     return [
-        f"{status.state}: {counts}, of {total}{left}; last word {age} s ago",
+        f"{status.state}: {counts}, of {total}{left}; last update {age} s ago",
         *(f"  {name}: {text}" for name, text in status.running.items()),
         *(f"  {name}: failed" for name in status.failed),
     ]
@@ -334,13 +337,13 @@ def _tell(result: "BatchResult", out: Path, as_json: bool) -> None:
         say(f"{len(finished)} of {len(result.entries)} finished, {len(result.kept)} of them before")
         scores = [(entry.name, entry.health.score) for entry in finished if entry.health is not None]
         for name, score in scores[:MOST_NAMED]:
-            say(f"look first at: {name}, health {score:.2f}")
+            say(f"review first: {name}; quality check {score:.2f}")
         say(f"summary: {out / 'summary.csv'}")
         say(f"index:   {out / 'index.html'}")
     if result.failures:
         names = [entry.name for entry in result.failures]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         raise FewpointError(
-            f"failed: {', '.join(names[:MOST_NAMED])}{more}; all else is written. The first says why in "
+            f"failed: {', '.join(names[:MOST_NAMED])}{more}; everything else is written. The reason is in "
             f"{out / 'logs' / (names[0] + '.log')}; run the same command to try again"
         )

@@ -143,6 +143,6 @@ def _tell(result: "BenchResult", out: Path) -> None:
         names = [outcome.job.name for outcome in result.failures]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         raise FewpointError(
-            f"failed: {'; '.join(names[:MOST_NAMED])}{more}; all else is written. The first says why in "
+            f"failed: {'; '.join(names[:MOST_NAMED])}{more}; everything else is written. The reason is in "
             f"{result.failures[0].job.errors}; run the same command to try again"
         )

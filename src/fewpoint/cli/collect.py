@@ -28,10 +28,10 @@ Labels = Annotated[
         "--labels", metavar="A,B,…", help="Objects in the order of their numbers; all of them by name if left out."
     ),
 ]
-Format = Annotated[FormatName, typer.Option("--format", help="Of the masks of flat; auto is that of each input.")]
-NoImages = Annotated[
-    bool, typer.Option("--no-images", help="Masks alone, without the frames that nnunet and coco get.")
+Format = Annotated[
+    FormatName, typer.Option("--format", help="Format of the masks of flat; auto is that of each input.")
 ]
+NoImages = Annotated[bool, typer.Option("--no-images", help="Masks only, without the frames that nnunet and coco get.")]
 
 
 def collect_command(  # noqa: PLR0913 - one argument per option
@@ -52,7 +52,7 @@ def collect_command(  # noqa: PLR0913 - one argument per option
     if mask_format != FormatName.AUTO and layout != LayoutName.FLAT:
         raise typer.BadParameter(f"--format is for the layout flat, {layout} has its own; leave it out")
     if mask_format == FormatName.MP4:
-        raise typer.BadParameter("a film is no mask; give another --format, or fewpoint convert for a film")
+        raise typer.BadParameter("mp4 is not a mask format; give another --format, or use fewpoint convert for a video")
     from fewpoint.runs.collecting import Choice, collect_runs
     from fewpoint.runs.collecting import Layout as Chosen
 

@@ -14,7 +14,7 @@ from fewpoint.core.job import Job
 OutPath = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder for the results; unfinished runs in it are continued.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the phantom and of the training.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the phantom and of the training.")]
 
 FRAMES, SIDE, COLOURS = 16, 64, 3
 SHORTER = (("warmup.epochs", 10), ("rounds.round_epochs", 10))  # enough for frames as small or as few as these
@@ -36,7 +36,7 @@ def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
         say("2 of 2: the optic disc on a photograph of a retina, two clicks")
         segment_disc(photograph, out, seed)
     else:
-        say("2 of 2: left out, this copy of scikit-image comes without its photograph of a retina")
+        say("2 of 2: skipped, this installation of scikit-image has no photograph of a retina")
 
 
 def segment_phantom(folder: Path, seed: int) -> None:

@@ -23,7 +23,7 @@ Address = Annotated[
     typer.Option(
         "--address",
         metavar="HOST:PORT",
-        help="Of the Ray cluster; by default RAY_ADDRESS, or a new one on this machine.",
+        help="Address of the Ray cluster; by default RAY_ADDRESS, or a new one on this machine.",
     ),
 ]
 Jobs = Annotated[
@@ -46,10 +46,10 @@ GpusPerJob = Annotated[
     ),
 ]
 CpusPerJob = Annotated[
-    float, typer.Option("--cpus-per-job", metavar="N", min=0, help="CPU cores that Ray sets aside for a job.")
+    float, typer.Option("--cpus-per-job", metavar="N", min=0, help="CPU cores that Ray reserves for a job.")
 ]
 MemoryPerJob = Annotated[
-    float, typer.Option("--memory-per-job", metavar="GIB", min=0, help="Memory that Ray sets aside for a job.")
+    float, typer.Option("--memory-per-job", metavar="GIB", min=0, help="Memory that Ray reserves for a job.")
 ]
 
 
@@ -80,7 +80,7 @@ def build_engine(
     """The engine that the options ask for."""
     if name == EngineName.LOCAL:
         if address is not None:
-            raise typer.BadParameter("--address is that of a Ray cluster; give --engine ray with it")
+            raise typer.BadParameter("--address is for a Ray cluster; give --engine ray too")
         from fewpoint.engines.processes import LocalEngine
 
         return LocalEngine(jobs, gpus_per_job)

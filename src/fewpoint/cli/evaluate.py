@@ -20,11 +20,9 @@ MasksPath = Annotated[
     ),
 ]
 TruthPath = Annotated[
-    Path, typer.Argument(metavar="TRUTH", help="The same for the truth; pixels other than zero show the object.")
+    Path, typer.Argument(metavar="TRUTH", help="The same for the ground truth; non-zero pixels are the object.")
 ]
-ByObject = Annotated[
-    bool, typer.Option("--objects", help="Score each object by itself: pixels are the numbers of a label map in both.")
-]
+ByObject = Annotated[bool, typer.Option("--objects", help="Score each object of two label maps.")]
 COLUMNS = "      F1  precision  recall       HD95       ASSD   volume"
 
 

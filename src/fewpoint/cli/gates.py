@@ -12,9 +12,7 @@ Host = Annotated[
     str,
     typer.Option("--host", metavar="ADDRESS", help="Address to listen at, by default this machine's own."),
 ]
-NoToken = Annotated[
-    bool, typer.Option("--no-token", help="Let in everybody who works on this machine, without a token.")
-]
+NoToken = Annotated[bool, typer.Option("--no-token", help="Require no token, on this machine only.")]
 
 
 TOKEN_VARIABLE = "FEWPOINT_TOKEN"  # chosen by whoever starts a server; never an option, which others could list
@@ -26,5 +24,5 @@ def make_gate(host: str, no_token: bool) -> "Gate":
 
     token = os.environ.pop(TOKEN_VARIABLE, "")
     if no_token and not is_loopback(host):
-        raise typer.BadParameter("--no-token is for this machine's own address alone")
+        raise typer.BadParameter("--no-token works only at this machine's own address")
     return Gate(host) if no_token else Gate.for_host(host, token)

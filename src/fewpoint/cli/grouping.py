@@ -1,10 +1,17 @@
-"""Options that belong together as one value: a command takes a few dataclasses, a person types their fields."""
+"""Options that belong together as one value: a command takes a few dataclasses, a person types their fields.
+
+Help shows them in groups, too: the few that most people need first.
+"""
 
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
+
+from typer.core import TyperCommand
+
+GROUPS, REST = ("Input", "Annotations", "Output", "Method", "Machine"), "More"
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -29,6 +36,20 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     gather.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
     gather.__annotations__ = {each.name: each.annotation for each in parameters}
     return gather
+
+
+class GroupedHelp(TyperCommand):
+    """A command whose help shows options with a `rich_help_panel` in GROUPS first, and then all others."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {name: [] for name in (*GROUPS, REST)}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None:
+                rows[getattr(each, "rich_help_panel", None) or REST].append(record)
+        for name, records in rows.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
 
 
 def _name_only(parameter: inspect.Parameter, hint: Any) -> inspect.Parameter:

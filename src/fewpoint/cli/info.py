@@ -8,7 +8,7 @@ import typer
 from fewpoint import __version__
 from fewpoint.cli.outputs import AsJson, print_json
 
-Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of all that --json prints.")]
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of every --json output.")]
 SCHEMA_FILE = "output.schema.json"
 DEVICES = {"auto": "the fastest there is", "cpu": "any processor", "cuda": "NVIDIA GPUs", "mps": "Apple GPUs"}
 

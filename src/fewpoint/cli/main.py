@@ -27,6 +27,7 @@ from fewpoint.cli import (
     segment,
     serve,
 )
+from fewpoint.cli.grouping import GroupedHelp
 from fewpoint.cli.terminal import (
     AGAIN,
     INTERRUPTED,
@@ -57,7 +58,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("segment")(segment.segment_command)
+app.command("segment", cls=GroupedHelp)(segment.segment_command)
 app.command("annotate")(annotate.annotate_command)
 app.command("serve")(serve.serve_command)
 app.command("batch")(batch.batch_command)

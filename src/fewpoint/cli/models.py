@@ -7,12 +7,12 @@ import typer
 
 from fewpoint.cli.outputs import AsJson, print_json
 
-app = typer.Typer(help="Pretrained models as witnesses: list, add, fetch or check them.", no_args_is_help=True)
+app = typer.Typer(help="Pretrained models that refine masks: list, add, fetch or check them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of the model, see models list.")]
 Files = Annotated[list[Path], typer.Argument(help="A file of a known model, the package that holds it, or your own.")]
-Like = Annotated[str, typer.Option("--like", help="The known model that your own is used like.")]
-OwnName = Annotated[str, typer.Option("--name", help="What your own model is called.")]
+Like = Annotated[str, typer.Option("--like", help="The known model that your own works like.")]
+OwnName = Annotated[str, typer.Option("--name", help="Name of your own model.")]
 
 
 @app.command("list")
@@ -25,7 +25,7 @@ def list_command(as_json: AsJson = False) -> None:
         print_json("models", {"models": [_describe(model) for model in models]})
         return
     for model in models:
-        here = "installed" if store.is_installed(model) else f"not here: {store.remedy_for(model)}"
+        here = "installed" if store.is_installed(model) else f"not installed: {store.remedy_for(model)}"
         print(f"{model.name}  {here}\n  {model.summary}\n  licence: {model.licence}")
         if model.package is not None:
             print(f"  from: {model.package.url} ({model.package.size / 1e6:.0f} MB)")
@@ -69,7 +69,7 @@ def check_command() -> None:
         if all(not each.file.is_file() for each in checks):
             continue
         for each in checks:
-            print(f"{model.name}: {each.file} {each.problem or 'is as it should be'}")
+            print(f"{model.name}: {each.file} {each.problem or 'ok'}")
         wrong += [f"{each.file} {each.problem}" for each in checks if each.problem]
     if wrong:
         raise InputError(f"{'; '.join(wrong)}; fetch or add it again")

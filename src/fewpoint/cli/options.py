@@ -41,7 +41,12 @@ class DeviceName(StrEnum):
 
 
 Axis = Annotated[
-    AxisName, typer.Option("--axis", help="Axis along which a volume is cut; auto takes that of the widest spacing.")
+    AxisName,
+    typer.Option(
+        "--axis",
+        rich_help_panel="Input",
+        help="Axis along which a volume is cut; auto takes that of the widest spacing.",
+    ),
 ]
 Channels = Annotated[
     str | None,
@@ -52,7 +57,7 @@ Window = Annotated[
     typer.Option(
         "--window",
         metavar="LEVEL,WIDTH",
-        help="Pixel values that matter: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Measured if not given.",
+        help="Range of pixel values to use: LEVEL,WIDTH, or lung, bone, brain or soft for CT. Measured if not given.",
     ),
 ]
 MaxFraction = Annotated[
@@ -60,8 +65,9 @@ MaxFraction = Annotated[
     typer.Option(
         "--max-fraction",
         metavar="[NAME=]F",
-        help="Bound: the largest share of a frame that the object covers, a generous guess, as 5% or 0.05; of several "
-        "objects that of each, or NAME=F for one of them; may be repeated.",
+        rich_help_panel="Annotations",
+        help="Size limit: the largest share of a frame that the object covers, a generous guess, as 5% or 0.05; with "
+        "several objects for each, or NAME=F for one of them; may be repeated.",
     ),
 ]
 Sizes = Annotated[
@@ -69,7 +75,8 @@ Sizes = Annotated[
     typer.Option(
         "--size",
         metavar="[NAME=][FRAME:]FACTOR",
-        help="How many times larger the masks should be than what is found, such as 1.2, or 12:0.8 for frame 12 alone; "
+        rich_help_panel="Annotations",
+        help="How many times larger the masks should be than found, such as 1.2, or 12:0.8 for frame 12 alone; "
         "may be repeated.",
     ),
 ]
@@ -77,6 +84,7 @@ Preset = Annotated[
     PresetName | None,
     typer.Option(
         "--preset",
+        rich_help_panel="Method",
         show_default="auto, or the project's",
         help="auto is accurate on CUDA and fast elsewhere; paper needs a GPU.",
     ),
@@ -87,7 +95,10 @@ Method = Annotated[
         "--method", metavar="NAME", help="A method other than fewpoint's own, for comparison; see fewpoint info."
     ),
 ]
-Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto takes a GPU if there is one.")]
+Device = Annotated[
+    DeviceName,
+    typer.Option("--device", rich_help_panel="Machine", help="Where to compute; auto takes a GPU if there is one."),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -111,7 +122,7 @@ Witness = Annotated[
     typer.Option(
         "--witness",
         metavar="NAME",
-        help="A pretrained model, see fewpoint models list, that has a say in the masks where it is believed.",
+        help="Refine masks with a pretrained model (fewpoint models list).",
     ),
 ]
 

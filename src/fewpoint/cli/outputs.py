@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fewpoint.core.relabelling import Relabelling
 
 SCHEMA_VERSION = 2
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, see fewpoint info --schema, and no progress.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (see fewpoint info --schema) and no progress.")]
 
 
 def print_json(command: str, content: dict[str, Any]) -> None:
@@ -32,8 +32,8 @@ class FormatName(StrEnum):
     MP4 = "mp4"
 
 
-FORMAT_HELP = "What to write the masks as; may be repeated. auto is the input's own; mp4 is a film of the outlines."
-Formats = Annotated[list[FormatName] | None, typer.Option("--format", help=FORMAT_HELP)]
+FORMAT_HELP = "What to write the masks as; may be repeated. auto is the input's own; mp4 is a video of the outlines."
+Formats = Annotated[list[FormatName] | None, typer.Option("--format", rich_help_panel="Output", help=FORMAT_HELP)]
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write the probabilities too, as floats in the same grid.")
 ]
@@ -48,7 +48,7 @@ class LayoutName(StrEnum):
 
 Renames = Annotated[
     list[str] | None,
-    typer.Option("--rename", metavar="OLD=NEW", help="Call an object so in the files; may be repeated."),
+    typer.Option("--rename", metavar="OLD=NEW", help="Rename an object in the files; may be repeated."),
 ]
 Codes = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fewpoint.cli.voice import is_quiet
+from fewpoint.cli.voice import VERBOSE, is_quiet, loudness
 from fewpoint.core import EpochFinished, Listener, Message, StageFinished, StageProgress, StageStarted, StepsTaken
 from fewpoint.core.plain_text import show_plainly
 from fewpoint.core.progress import Event
@@ -32,9 +32,20 @@ def show_progress(quiet: bool = False) -> Iterator[Listener]:
         yield keep_clicks(PlainLines())
 
 
+def name_stage(stage: str) -> str:
+    """What a person calls a stage of a run.
+
+    >>> name_stage("learning"), name_stage("masks")
+    ('training', 'masks')
+    """
+    return "training" if stage == "learning" else stage
+
+
 def describe_epoch(event: EpochFinished) -> str:
-    """Phase, epoch and the figures that show whether training goes well."""
+    """How far training is; with -v phase, epoch and the figures that show whether it goes well."""
     record = event.record
+    if loudness() < VERBOSE:
+        return f"training: {event.epochs_done / event.total:.0%}"
     return f"{record.phase}, epoch {event.epochs_done} of at most {event.total}: {describe_figures(event)}"
 
 
@@ -98,7 +109,7 @@ class PlainLines:
         elif isinstance(event, StageStarted):
             self._remaining, self._estimated = RemainingTime(), False
         elif isinstance(event, StageFinished):
-            _print(f"{event.stage}: " + ("found finished" if event.reused else f"{event.seconds:.1f} s"))
+            _print(f"{name_stage(event.stage)}: " + ("already finished" if event.reused else f"{event.seconds:.1f} s"))
         elif isinstance(event, Message):
             _print(_word(event))
 
@@ -107,7 +118,7 @@ class PlainLines:
         left = self._remaining.estimate(event.epochs_done, event.total)
         if left and not self._estimated:
             self._estimated = True
-            _print(f"learning: about {left}")
+            _print(f"training: about {left}")
 
     def _show_epoch(self, event: EpochFinished) -> None:
         left = self._remaining.estimate(event.epochs_done, event.total)
@@ -132,7 +143,7 @@ def _live_display() -> Iterator[Listener]:
 
 
 class LiveDisplay:
-    """One bar per stage; that of learning with its latest epoch next to it. Fits into 80 columns."""
+    """One bar per stage; next to that of training how far it is. Fits into 80 columns."""
 
     def __init__(self, progress: "Progress") -> None:
         self._progress = progress
@@ -143,7 +154,9 @@ class LiveDisplay:
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
             self._remaining = RemainingTime()
-            self._stages[event.stage] = self._progress.add_task(event.stage, total=event.steps or None, text="")
+            self._stages[event.stage] = self._progress.add_task(
+                name_stage(event.stage), total=event.steps or None, text=""
+            )
         elif isinstance(event, StageProgress):
             self._progress.update(self._stages[event.stage], completed=event.done)
         elif isinstance(event, StepsTaken):
@@ -153,22 +166,23 @@ class LiveDisplay:
         elif isinstance(event, StageFinished):
             self._progress.update(self._stages[event.stage], total=1, completed=1)
             if event.reused:
-                self._progress.update(self._stages[event.stage], text="found finished")
+                self._progress.update(self._stages[event.stage], text="already finished")
         elif isinstance(event, Message):
             self._progress.console.print(_word(event), markup=False, highlight=False)
 
     def _show_epoch(self, event: EpochFinished) -> None:
         record = event.record
-        self._phase, self._figures = f"{record.phase}, ", f"\n{describe_figures(event)}"
-        self._show_place(event.epochs_done, event.epochs_done, event.total)
+        if loudness() >= VERBOSE:
+            self._phase, self._figures = f"{record.phase}, epoch {event.epochs_done}, ", f"\n{describe_figures(event)}"
+        self._show_place(event.epochs_done, event.total)
 
     def _show_steps(self, event: StepsTaken) -> None:
-        self._show_place(event.epoch, event.epochs_done, event.total)
+        self._show_place(event.epochs_done, event.total)
 
-    def _show_place(self, epoch: int, done: float, total: int) -> None:
-        """The bar and the time left, with phase and figures of the last epoch that is over."""
+    def _show_place(self, done: float, total: int) -> None:
+        """The bar and the time left; with -v phase, number and figures of the last epoch that is over."""
         left = self._remaining.estimate(done, total)
-        place = ", ".join(filter(None, [f"{self._phase}epoch {epoch} of {total}", left]))
+        place = ", ".join(filter(None, [f"{self._phase}{done / total:.0%}", left]))
         self._progress.update(self._stages["learning"], completed=done, text=place + self._figures)
 
 

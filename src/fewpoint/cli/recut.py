@@ -16,9 +16,9 @@ Threshold = Annotated[
     ),
 ]
 Size = Annotated[
-    float | None, typer.Option("--size", metavar="FACTOR", help="Instead: how many times larger masks should be.")
+    float | None, typer.Option("--size", metavar="FACTOR", help="Instead: how many times larger the masks should be.")
 ]
-Clean = Annotated[bool, typer.Option("--clean", help="Leave out parts that hang together with no click.")]
+Clean = Annotated[bool, typer.Option("--clean", help="Remove parts that are not connected to any click.")]
 OutPath = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder for the masks; `recut` in that of the run if left out."),
@@ -47,6 +47,6 @@ def recut_command(
         return
     for each in record["objects"]:
         sizes = f"{each['pixels']:,} pixels at {each['threshold']:.2f} and above, before {each['before']:,}"
-        say(f"{each['name']}: {sizes}; Dice with the former masks {each['dice']:.3f}")
+        say(f"{each['name']}: {sizes}; Dice with the previous masks {each['dice']:.3f}")
     for path in record["files"]:
         say(f"masks:  {path}")

@@ -56,7 +56,7 @@ Sequences = Annotated[
     str | None, typer.Option("--sequences", metavar="A,B", help="Only these sequences, by name or as type/name.")
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="One sequence of each type, tiny networks, few sweeps: shows whether all works.")
+    bool, typer.Option("--quick", help="One sequence of each type, tiny networks, few sweeps: tests that all works.")
 ]
 Ours = Annotated[str, typer.Option("--ours", metavar="METHOD", help="The method that stands for fewpoint.")]
 
@@ -138,7 +138,7 @@ def _foretell(plan: "Plan", targets: tuple[str, ...], found: "Survey", out: Path
     seconds = foresee(cells, found.extents, folder, device=kind, jobs=jobs)
     return (
         f"sequences: {len(found.extents)}, runs: {len(cells)}, finished: {done}; the others take about "
-        f"{describe_seconds(seconds)} with {jobs} at a time on {kind}, a rough guess until some have"
+        f"{describe_seconds(seconds)} with {jobs} at a time on {kind}, a rough guess until some are finished"
     )
 
 
@@ -159,6 +159,6 @@ def _tell(result: "Reproduction") -> None:
     if result.failures:
         first = result.failures[0].job
         raise FewpointError(
-            f"{len(result.failures)} of the runs failed, first {first.name}; all else is written. It says why in "
-            f"{first.errors}; run the same command to try again"
+            f"{len(result.failures)} of the runs failed, first {first.name}; everything else is written. "
+            f"The reason is in {first.errors}; run the same command to try again"
         )

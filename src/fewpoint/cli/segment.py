@@ -33,24 +33,32 @@ InputPath = Annotated[
     Path,
     typer.Argument(
         metavar="INPUT",
+        rich_help_panel="Input",
         help="The frames: a folder of PNG, JPEG or TIFF images, a NIfTI, NRRD or MetaImage volume, a DICOM series, "
         "a video, a TIFF stack, an OME-Zarr, an .npy or an .npz; see fewpoint info. Or a series on a PACS, "
         "dicomwebs://HOST/ROOT/studies/UID/series/UID. Or a .fewpoint project of the "
-        "annotator, with its points, bounds, preset and seed, unless they are given here.",
+        "annotator, with its annotations, size limits, preset and seed, unless given here.",
     ),
 ]
 OutPath = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder for the result; an unfinished run in it is continued.")
+    Path,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        rich_help_panel="Output",
+        help="Folder for the result; an unfinished run in it is continued.",
+    ),
 ]
 PointsPath = Annotated[
     Path | None,
     typer.Option(
         "--points",
         metavar="FILE",
+        rich_help_panel="Annotations",
         help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
         "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; a 2dlocs.csv; or a "
         ".fewpoint project. A column object names several objects. "
-        "May be left out if INPUT comes with a 2dlocs.csv.",
+        "Not needed if INPUT has a 2dlocs.csv.",
     ),
 ]
 Added = Annotated[
@@ -62,8 +70,9 @@ Refine = Annotated[
     typer.Option(
         "--refine",
         metavar="DIR",
-        help="Continue from the networks of a finished run on the same INPUT, with changed points or words: much "
-        "faster. Bound, settings, outlines, boxes and sizes are that run's unless given.",
+        rich_help_panel="Method",
+        help="Continue from the networks of a finished run on the same INPUT, with corrected annotations: much "
+        "faster. Size limit, settings, drawn masks, boxes and sizes are that run's unless given.",
     ),
 ]
 WarmStart = Annotated[
@@ -79,7 +88,7 @@ LargestBox = Annotated[
     typer.Option(
         "--largest-box",
         metavar="[NAME=]FRAME,Y0,X0,Y1,X1",
-        help="Instead: a box round the object on the frame where it is largest. With neither, a bound is estimated.",
+        help="Instead of --max-fraction: a box around the object where it is largest. With neither it is estimated.",
     ),
 ]
 Outlined = Annotated[
@@ -87,9 +96,10 @@ Outlined = Annotated[
     typer.Option(
         "--outlined",
         metavar="[NAME=]FRAME=MASK",
-        help="A drawn mask of one frame, an image that is not zero on the object: every pixel of that frame is then "
-        "known. Or [NAME=]FILE, a volume or folder of masks, of which each frame that is not empty counts; without a "
-        "NAME 1 is the first of several objects by name, 2 the second. May be repeated.",
+        rich_help_panel="Annotations",
+        help="A drawn mask of one frame, an image that is not zero on the object, used exactly as it "
+        "is. Or [NAME=]FILE, a volume or folder of masks, of which empty frames are ignored; without a "
+        "NAME, 1 is the first of several objects by name, 2 the second. May be repeated.",
     ),
 ]
 Boxes = Annotated[
@@ -97,7 +107,7 @@ Boxes = Annotated[
     typer.Option(
         "--box",
         metavar="[NAME=]FRAME,Y0,X0,Y1,X1",
-        help="A box round the object on any frame, outside of which it is not; may be repeated.",
+        help="A box around the object on a frame; nothing outside it is the object. May be repeated.",
     ),
 ]
 
@@ -228,16 +238,16 @@ def _tell(folder: Path, manifest: dict, masks: list[Path], as_json: bool, stored
         say(line)
     for path in masks:
         say(f"masks:  {path}")
-    say(f"report: {report}")
     if stored is not None:
         say(f"stored: {stored}")
+    say(f"report: {report}", bold=True)
 
 
 def _describe_objects(summary: dict) -> list[str]:
     """One line per object; if there are several, with their numbers and names, and then the notes."""
     lines = [
         f"{each['frames_with_object']} of {each['frames']} frames show {_call(each['name'])}, "
-        f"{each['mean_share']:.2%} of a frame on average (bound {each['bound']:.2%})"
+        f"{each['mean_share']:.2%} of a frame on average (size limit {each['bound']:.2%})"
         for each in summary["objects"]
     ]
     if len(lines) == 1:
@@ -253,9 +263,8 @@ def _suggest_frames(summary: dict) -> list[str]:
         whose = f" of {each['name']}" if len(summary["objects"]) > 1 else ""
         if frames:
             listed = ", ".join(map(str, frames[:LOOKED_AT]))
-            lines.append(
-                f"look first at frame{'s' if len(frames) > 1 else ''} {listed}{whose}, health {each['health']:.2f}"
-            )
+            plural = "s" if len(frames) > 1 else ""
+            lines.append(f"review first: frame{plural} {listed}{whose}; quality check {each['health']:.2f}")
     return lines
 
 
@@ -267,10 +276,11 @@ def _call(name: str) -> str:
 
 def _describe_costs(manifest: dict) -> list[str]:
     """Where the time went, one row per stage, then all of it with the largest memory."""
+    from fewpoint.cli.progress import name_stage
     from fewpoint.io.memory import PeakMemory
 
     seconds = manifest["seconds"]
     total = sum(seconds.values())
-    rows = [f"{stage:<12}{value:8.1f} s {value / total:5.0%}" for stage, value in seconds.items()]
+    rows = [f"{name_stage(stage):<12}{value:8.1f} s {value / total:5.0%}" for stage, value in seconds.items()]
     memory = PeakMemory(manifest["memory_mb"], manifest["cuda_mb"]).describe()
     return [*rows, f"{'all':<12}{total:8.1f} s, memory at most {memory}"]

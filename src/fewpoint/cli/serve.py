@@ -24,7 +24,7 @@ from fewpoint.cli.trust import Trust
 MOST_SESSIONS, IDLE_MINUTES = 4, 30.0
 
 LearningPreset = Annotated[
-    PresetName, typer.Option("--preset", help="Settings that what nnInteractive's clients mark is learnt with.")
+    PresetName, typer.Option("--preset", help="Settings for training on what nnInteractive's clients mark.")
 ]
 MostSessions = Annotated[
     int, typer.Option("--sessions", metavar="N", min=1, max=100, help="Clients of nnInteractive at once.")
@@ -32,7 +32,7 @@ MostSessions = Annotated[
 IdleMinutes = Annotated[
     float,
     typer.Option(
-        "--idle", metavar="MINUTES", min=0.1, help="A client's session ends if nothing is marked for this long."
+        "--idle", metavar="MINUTES", min=0.1, help="A client's session ends after this long without an annotation."
     ),
 ]
 

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 INTERRUPTED = 130
 FAILED, PIPE_CLOSED = 1, 141
-AGAIN = "stopped; run the same command again to go on from here"
+AGAIN = "stopped; run the same command to continue"
 
 
 class QuietStream:

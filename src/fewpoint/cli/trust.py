@@ -19,6 +19,6 @@ Trust = Annotated[
     typer.Option(
         "--trust",
         callback=_trust,
-        help="Decode files in this process, without the limits and walls that keep harmful ones in check.",
+        help="Decode files in this process, without the sandbox that protects against malicious files.",
     ),
 ]

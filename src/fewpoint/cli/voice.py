@@ -17,11 +17,13 @@ QUIET, NORMAL, VERBOSE, DEBUG = -1, 0, 1, 2
 LEVELS = {QUIET: logging.ERROR, NORMAL: logging.WARNING, VERBOSE: logging.INFO, DEBUG: logging.DEBUG}
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings, errors and what is asked for, such as JSON.")
+    bool, typer.Option("--quiet", "-q", help="Print only warnings, errors and requested output, such as JSON.")
 ]
 Verbose = Annotated[
     int,
-    typer.Option("--verbose", "-v", count=True, help="Log what is done; -vv also files and where errors arose."),
+    typer.Option(
+        "--verbose", "-v", count=True, help="Log what is done, with training figures; -vv also files and tracebacks."
+    ),
 ]
 
 _loudness: ContextVar[int] = ContextVar("loudness", default=NORMAL)
@@ -36,10 +38,11 @@ def is_quiet() -> bool:
     return loudness() == QUIET
 
 
-def say(line: str) -> None:
-    """A line of the result on standard output, unless the command is to be quiet."""
+def say(line: str, *, bold: bool = False) -> None:
+    """A line of the result on standard output, unless the command is to be quiet. bold: on a terminal."""
     if not is_quiet():
-        print(show_plainly(line), flush=True)
+        typer.secho(show_plainly(line), bold=bold)
+        sys.stdout.flush()
 
 
 def tell(line: str) -> None:

@@ -23,7 +23,7 @@ class AreaBound:
     doubt: float = 0.0
 
     def __post_init__(self) -> None:
-        need_real(self.doubt, "the doubt of a bound")
+        need_real(self.doubt, "the uncertainty of a size limit")
         need_real(self.fraction, "the largest share of a frame that the object covers")
         if not 0 < self.fraction < 1:
             raise InputError(
@@ -51,8 +51,8 @@ class AreaBound:
                 f"got y0 {y0}, x0 {x0}, y1 {y1}, x1 {x1}"
             )
         if (y1 - y0) * (x1 - x0) == height * width:
-            raise InputError("the box covers the whole frame; draw it close round the object")
-        return cls((y1 - y0) * (x1 - x0) / (height * width), "box round the object where it is largest", ESTIMATED)
+            raise InputError("the box covers the whole frame; draw it close around the object")
+        return cls((y1 - y0) * (x1 - x0) / (height * width), "box around the object where it is largest", ESTIMATED)
 
 
 def read_share(text: str) -> float:
@@ -63,5 +63,5 @@ def read_share(text: str) -> float:
     """
     number, percent, rest = text.strip().partition("%")
     if rest.strip():
-        raise ValueError(f"{text} is no share")
+        raise ValueError(f"{text} is not a share")
     return parse_number(number) / 100 if percent else parse_number(number)

@@ -43,7 +43,7 @@ def doubt_clicks(sequence: ImageSequence, points: PointSet) -> tuple[str, ...]:
     if (swapped < [len(sequence), *sequence.size]).all():
         others = sum(_is_background(sequence, row) for row in swapped.tolist())
         if others <= FEW * len(rows):
-            return (f"x and y may be swapped: {told}, the other way round {others} would; columns are frame, y, x",)
+            return (f"x and y may be swapped: {told}, with both exchanged {others} would; columns are frame, y, x",)
     return (f"{told}: check that they are on the object, in pixels of this input",)
 
 

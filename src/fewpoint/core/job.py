@@ -38,7 +38,7 @@ class GivenBound:
 
     def __post_init__(self) -> None:
         if (self.fraction is None) == (self.box is None):
-            raise InputError("a bound must be a fraction or a box, one of the two")
+            raise InputError("a size limit must be a fraction or a box, one of the two")
         if self.fraction is not None:
             AreaBound(self.fraction)
 

@@ -233,7 +233,7 @@ class PointSet:
                 f"point on frame {frame}, but the sequence has frames 0 to {n_frames - 1}; frames count from zero"
             )
         swapped = rows[:, [0, 2, 1]]
-        hint = "; all would lie inside with x and y the other way round" if (swapped < limits).all() else ""
+        hint = "; all would lie inside with x and y exchanged" if (swapped < limits).all() else ""
         raise InputError(
             f"point y {y}, x {x} on frame {frame} lies outside the {size[0]} x {size[1]} frame (height x width); "
             f"columns are frame, y, x in pixels from zero{hint}"

@@ -132,7 +132,7 @@ def logging_events(listener: Listener, logger: logging.Logger) -> Listener:
         if isinstance(event, StageStarted):
             logger.info("%s begins", event.stage)
         elif isinstance(event, StageFinished):
-            logger.info("%s %s", event.stage, "found finished" if event.reused else f"took {event.seconds:.1f} s")
+            logger.info("%s %s", event.stage, "already finished" if event.reused else f"took {event.seconds:.1f} s")
         elif isinstance(event, EpochFinished):
             logger.debug("%s, epoch %d of at most %d", event.record.phase, event.epochs_done, event.total)
         elif isinstance(event, Message):

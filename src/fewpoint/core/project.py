@@ -363,7 +363,7 @@ def _brush(action: actions.Brush, project: Project, number: int) -> Project:
 @_apply.register
 def _brush_frames(action: actions.BrushFrames, project: Project, number: int) -> Project:
     if not action.frames:
-        raise InputError("a change by hand must be of one frame at least, got none")
+        raise InputError("a manual change must have at least one frame, got none")
     for frame, runs in action.frames:
         project = _brush(actions.Brush(action.object, frame, runs), project, number)
     return project

@@ -50,7 +50,7 @@ def name_objects(points: PointSet | None, said: Mapping[str, object]) -> tuple[s
         return tuple(named) or (EVERY,)
     known = [name for name in points.object_names if name]
     if not known and named:
-        raise InputError(f"something is said of the object {named[0]}, but the points name none; leave its name out")
+        raise InputError(f"an annotation names the object {named[0]}, but the points name none; leave its name out")
     return tuple(sorted({*known, *named})) or (EVERY,)
 
 
@@ -62,7 +62,7 @@ def spread_words(said: Mapping[str, Words], names: tuple[str, ...]) -> dict[str,
     """
     every = said.get(EVERY, NOTHING_SAID)
     if len(names) > 1 and (every.outlined or every.boxes):
-        raise InputError(f"an outline or a box needs the name of its object, there are {', '.join(names)}")
+        raise InputError(f"a drawn mask or a box needs the name of its object, there are {', '.join(names)}")
     spread = {}
     for name in names:
         own = said.get(name, NOTHING_SAID)
@@ -161,7 +161,7 @@ def _find_inner(words: Words, name: str, size: tuple[int, int]) -> list[tuple[in
     rows = [(frame, *find_innermost(words.mask(frame, size))) for frame, runs in words.outlined.items() if runs]
     if not rows:
         whose = f"the object {name} has" if name else "the object has"
-        raise InputError(f"{whose} neither a point nor a frame outlined that shows it; give one, or correct the name")
+        raise InputError(f"{whose} neither a point nor a drawn mask that shows it; give one, or correct the name")
     return rows
 
 
@@ -185,7 +185,7 @@ def _make_points(inner: list[Place], empty: list[tuple[int, str]], before: Point
 
 
 def _check_outline(points: PointSet, name: str, frame: int, mask: np.ndarray) -> None:
-    outlined = f"the outline of {name or 'the object'} on frame {frame}"
+    outlined = f"the drawn mask of {name or 'the object'} on frame {frame}"
     for (_, y, x), clicked in _list_places(points.coordinates, points.objects, frame):
         if (clicked == name) != mask[y, x]:
             side = "outside" if clicked == name else "inside"
@@ -193,7 +193,7 @@ def _check_outline(points: PointSet, name: str, frame: int, mask: np.ndarray) ->
             raise InputError(f"the point{whose} at y {y}, x {x} lies {side} {outlined}; remove one of the two")
     for (_, y, x), refused in _list_places(points.negatives, points.negative_objects, frame):
         if refused in (EVERY, name) and mask[y, x]:
-            raise InputError(f"the negative at y {y}, x {x} lies inside {outlined}; remove one of the two")
+            raise InputError(f"the background click at y {y}, x {x} lies inside {outlined}; remove one of the two")
     if mask.any() and (frame in points.absent or (frame, name) in points.absent_of):
         raise InputError(f"frame {frame} is marked absent, but {outlined} is not empty; remove one of the two")
 
@@ -216,7 +216,7 @@ def _check_overlaps(words: Mapping[str, Words], size: tuple[int, int]) -> None:
                 if (mask & taken).any():
                     y, x = np.argwhere(mask & taken)[0].tolist()
                     raise InputError(
-                        f"the outlines of {other} and {name} on frame {frame} share pixels, such as y {y}, x {x}; "
+                        f"the drawn masks of {other} and {name} on frame {frame} share pixels, such as y {y}, x {x}; "
                         "give each pixel to one of them"
                     )
             seen.setdefault(frame, []).append((name, mask))

@@ -65,7 +65,7 @@ class Words:
 
     def __post_init__(self) -> None:
         for runs in need(self.outlined, Mapping, "outlined", "masks by frame; use Words.of for arrays").values():
-            need(runs, tuple, "an outlined mask", "stretches of pixels; use Words.of for arrays")
+            need(runs, tuple, "a drawn mask", "stretches of pixels; use Words.of for arrays")
         need(self.sizes, Mapping, "sizes", "factors by frame")
         for box in need(self.boxes, tuple, "boxes", "a tuple of Box"):
             need(box, Box, "a box", "a Box")
@@ -95,7 +95,9 @@ class Words:
         size: how many times larger masks should be than what is found; sizes: the same of single frames.
         """
         drawn = need({} if outlined is None else outlined, Mapping, "outlined", "masks (H, W) by frame")
-        masks = {need_whole(frame, "an outlined frame"): encode_mask(_as_mask(mask)) for frame, mask in drawn.items()}
+        masks = {
+            need_whole(frame, "the frame of a drawn mask"): encode_mask(_as_mask(mask)) for frame, mask in drawn.items()
+        }
         masks = dict(sorted(masks.items()))
         return cls(masks, tuple(sorted(boxes, key=lambda box: box.frame)), size, dict(sorted((sizes or {}).items())))
 
@@ -156,7 +158,7 @@ class Words:
 
     def check_inside(self, n_frames: int, size: tuple[int, int]) -> None:
         """Raise InputError for the first word about something outside (n_frames, height, width)."""
-        named = {"an outlined mask": self.outlined, "a size": self.sizes, "a box": [box.frame for box in self.boxes]}
+        named = {"a drawn mask": self.outlined, "a size": self.sizes, "a box": [box.frame for box in self.boxes]}
         for what, frames in named.items():
             outside = [frame for frame in frames if not 0 <= frame < n_frames]
             if outside:
@@ -190,7 +192,7 @@ class Words:
             )
         except (AttributeError, TypeError, ValueError) as error:
             raise InputError(
-                "words must be outlined masks as runs by frame, boxes of frame, top, left, bottom, right, and sizes"
+                "annotations must be drawn masks as runs by frame, boxes of frame, top, left, bottom, right, and sizes"
             ) from error
 
     def digest(self) -> str:
@@ -204,7 +206,7 @@ NOTHING_SAID = Words()
 def _as_mask(mask: Any) -> np.ndarray:
     if not isinstance(mask, np.ndarray) or mask.ndim != 2 or mask.dtype != bool:
         got = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise InputError(f"the mask of an outlined frame must be a bool array (H, W), got {got}")
+        raise InputError(f"a drawn mask must be a bool array (H, W), got {got}")
     return mask
 
 
@@ -214,11 +216,11 @@ def _read_runs(runs: Any) -> Stretches:
 
 def _whole(value: Any) -> int:
     if type(value) is not int:
-        raise ValueError(f"{value} is no whole number")
+        raise ValueError(f"{value} is not a whole number")
     return value
 
 
 def _finite(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
-        raise ValueError(f"{value} is no finite number")
+        raise ValueError(f"{value} is not a finite number")
     return float(value)

@@ -166,7 +166,7 @@ def explain_exit(code: int, errors: str) -> str:
     if code == 0:
         return ""
     if code > 0:
-        return errors.strip() or f"the worker left with code {code} and without a word"
+        return errors.strip() or f"the worker exited with code {code} and no message"
     name = signal.Signals(-code).name
     hint = "; out of memory?" if name == "SIGKILL" and sys.platform != "win32" else ""
     return f"{errors}\nthe worker was killed by {name}{hint}".strip()

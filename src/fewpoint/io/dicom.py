@@ -221,7 +221,7 @@ def _describe_series(by_series: dict[str, list], path: Path) -> str:
     ]
     return (
         f"{path} must hold one series, it holds {len(by_series)}: {', '.join(listed)}; "
-        "give one image of the series you want in the place of the folder"
+        "give one image of the series you want instead of the folder"
     )
 
 

@@ -50,7 +50,7 @@ def parse_outline(text: str) -> tuple[str, OutlineFile]:
     is_framed = bool(equals) and frame.isascii() and frame.strip().isdecimal()
     file = OutlineFile(path.strip(), int(frame)) if is_framed else OutlineFile(rest.strip())
     if not file.path:
-        raise InputError(f"an outline must be {OUTLINE_FORM}, got {text[:60]}")
+        raise InputError(f"a drawn mask must be {OUTLINE_FORM}, got {text[:60]}")
     return name, file
 
 

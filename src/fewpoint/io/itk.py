@@ -68,7 +68,7 @@ def _read(path: Path) -> tuple[np.ndarray, Geometry]:
             _check_size(path, reader)
             image = reader.Execute()
         except RuntimeError as error:  # its own text is a trace of C++ sources
-            where = "its data must lie beside it, or " if path.suffix.lower() in DETACHED else ""
+            where = "its data must lie next to it, or " if path.suffix.lower() in DETACHED else ""
             raise InputError(
                 f"cannot read {path}: {where}it may be truncated or damaged, export or copy it again"
             ) from error
@@ -94,7 +94,7 @@ def _order_axes(image: "Image", path: Path) -> tuple[np.ndarray, bool]:
         array = array[..., np.newaxis]
     sides = [*image.GetSize(), 1, 1][:4]
     if image.GetDimension() > 4 or min(sides[2:]) > 1:
-        raise InputError(f"{path} must hold one volume or one film, got size {image.GetSize()}; save one per file")
+        raise InputError(f"{path} must hold one volume or one video, got size {image.GetSize()}; save one per file")
     columns, rows, slices, times = sides
     frames = array.reshape(slices * times, rows, columns, array.shape[-1])
     return frames.transpose(2, 1, 0, 3), times > 1

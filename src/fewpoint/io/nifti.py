@@ -106,7 +106,7 @@ def _order_axes(voxels: np.ndarray, path: Path) -> tuple[np.ndarray, bool]:
     """(I, J, K, C), and whether K is time. Stored are up to i, j, k, t, channel."""
     sides = [*voxels.shape, *[1] * (5 - voxels.ndim)]
     if len(sides) > 5 or (sides[3] > 1 and sides[4] > 1):
-        raise InputError(f"{path} must hold one volume or one film, got shape {voxels.shape}; save one per file")
+        raise InputError(f"{path} must hold one volume or one video, got shape {voxels.shape}; save one per file")
     columns, rows, slices, times, channels = sides
     if slices == 1 and times > 1:
         return voxels.reshape(columns, rows, times, channels), True

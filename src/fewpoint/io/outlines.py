@@ -30,7 +30,7 @@ def read_outlines(
         for own, frame, mask in _read_masks(name, file, names, sequence):
             drawn = outlines.setdefault(own, {})
             if frame in drawn:
-                raise InputError(f"{file.path} outlines frame {frame}, which another file does too; keep one of them")
+                raise InputError(f"{file.path} is for frame {frame}, as another file is; keep one of them")
             drawn[frame] = encode_mask(mask)
     return outlines
 
@@ -70,7 +70,7 @@ def _read_stack(file: OutlineFile, sequence: ImageSequence) -> Stack:
     if file.frame is None and found != count:
         raise InputError(
             f"{path} must hold a mask for each of the {count} frames, it holds {found}; "
-            "leave masks of frames that are not outlined empty, or give FRAME=MASK"
+            "leave masks of other frames empty, or give FRAME=MASK"
         )
     if file.frame is not None and found > 1:
         raise InputError(
@@ -78,8 +78,7 @@ def _read_stack(file: OutlineFile, sequence: ImageSequence) -> Stack:
         )
     if file.frame is not None and not 0 <= file.frame < count:
         raise InputError(
-            f"{path} is said to outline frame {file.frame}, but the sequence has frames 0 to {count - 1}; "
-            "frames count from zero"
+            f"{path} is for frame {file.frame}, but the sequence has frames 0 to {count - 1}; frames count from zero"
         )
     return stack
 

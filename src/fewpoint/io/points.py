@@ -313,5 +313,5 @@ def _is_absent(values: tuple[str, ...], line: int) -> bool:
     """Whether a row says `absent` in the place of its coordinates; not both."""
     words = {text.lower() for text in values} - {""}
     if ABSENT in words and len(words) > 1:
-        raise InputError(f"line {line} must hold a point or the word {ABSENT}, got both; remove one of the two")
+        raise InputError(f"line {line} must hold a point or {ABSENT}, got both; remove one of the two")
     return ABSENT in words

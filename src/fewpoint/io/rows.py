@@ -15,13 +15,13 @@ from fewpoint.io.jobs import parse_changes, read_changes, settle_job
 from fewpoint.io.pacs.addresses import is_remote, name_input
 
 COLUMNS: dict[str, str] = {
-    "input": "what is segmented, any input of fewpoint segment; a .fewpoint project comes with all that it says",
-    "points": "its clicks; may be left out where the input comes with a 2dlocs.csv or is a project",
+    "input": "what is segmented, any input of fewpoint segment; a .fewpoint project comes with all its annotations",
+    "points": "its clicks; not needed if the input has a 2dlocs.csv or is a project",
     "name": "of its run folder; else that of the input",
-    "max_fraction": "bound: the largest share of a frame that the object covers, as 5% or 0.05",
-    "largest_box": "instead: FRAME,Y0,X0,Y1,X1 round the object where it is largest",
+    "max_fraction": "size limit: the largest share of a frame that the object covers, as 5% or 0.05",
+    "largest_box": "instead: FRAME,Y0,X0,Y1,X1 around the object where it is largest",
     "outlined": "drawn masks, [NAME=]FRAME=MASK or [NAME=]FILE, several with a semicolon between",
-    "boxes": "[NAME=]FRAME,Y0,X0,Y1,X1 round the object on any frame, several with a semicolon between",
+    "boxes": "[NAME=]FRAME,Y0,X0,Y1,X1 around the object on any frame, several with a semicolon between",
     "size": "how many times larger masks should be, [NAME=][FRAME:]FACTOR, several with a semicolon between",
     "preset": "auto, accurate, fast or paper",
     "method": "instead of a preset: a method other than fewpoint's own, see fewpoint info",
@@ -31,8 +31,8 @@ COLUMNS: dict[str, str] = {
     "channels": "those to keep, as 0,2",
     "with": "further files on the same grid, with a semicolon between",
     "window": "LEVEL,WIDTH, or lung, bone, brain or soft",
-    "warm_start": "a finished run, or its model.npz, from whose networks learning starts",
-    "witness": "a pretrained model that has a say in the masks, see fewpoint models list",
+    "warm_start": "a finished run, or its model.npz, from whose networks training starts",
+    "witness": "a pretrained model that refines the masks, see fewpoint models list",
 }
 DOUBLE_SUFFIXES = (".nii.gz", ".ome.tif", ".ome.tiff", ".ome.zarr")
 

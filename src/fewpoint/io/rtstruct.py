@@ -79,7 +79,7 @@ def read_rtstruct(path: Path, sequence: ImageSequence) -> dict[str, dict[int, np
     geometry = sequence.geometry
     if geometry is None or geometry.over_time:
         raise InputError(
-            f"{path.name} outlines places in the patient, and these images have none; open their DICOM series"
+            f"{path.name} has contours in patient coordinates, which these images lack; open their DICOM series"
         )
     return call(decode_rtstruct, path, geometry)
 
@@ -99,7 +99,7 @@ def decode_rtstruct(path: Path, geometry: Geometry) -> dict[str, dict[int, np.nd
                 _fill(np.array(contour.ContourData, np.float64).reshape(-1, 3), geometry, found.setdefault(name, {}))
     drawn = {name: frames for name, frames in found.items() if frames}
     if not drawn:
-        raise InputError(f"{path.name} outlines nothing on these images; give the structures of this series")
+        raise InputError(f"{path.name} has no contours on these images; give the structures of this series")
     return drawn
 
 

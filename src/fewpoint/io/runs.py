@@ -112,12 +112,12 @@ PART_NAMES = {
     "method": "method ({then}, now {now})",
     "sequence": "input frames or their names",
     "points": "points",
-    "bound": "area bound ({then}, now {now})",
+    "bound": "size limit ({then}, now {now})",
     "settings": "settings",
     "seed": "seed ({then}, now {now})",
     "start": "start ({then}, now {now})",
-    "words": "outlines, boxes or sizes",
-    "witness": "witness ({then}, now {now})",
+    "words": "drawn masks, boxes or sizes",
+    "witness": "foundation model ({then}, now {now})",
 }
 
 

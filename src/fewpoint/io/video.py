@@ -189,7 +189,7 @@ def _decode(path: Path) -> Iterator[np.ndarray]:
 
     with av.open(str(path)) as container:
         if not container.streams.video:
-            raise InputError(f"{path} must be a video, it holds no pictures; give another file")
+            raise InputError(f"{path} must be a video, it holds no images; give another file")
         stream = container.streams.video[0]
         if stream.width * stream.height > LARGEST_FRAME:
             raise InputError(f"frames of {path} must be smaller than {LARGEST_FRAME} pixels; reduce them first")
@@ -212,6 +212,6 @@ def _check_frame(frame: np.ndarray, first: np.ndarray, count: int, path: Path) -
             f"{frame.shape[:2]}; cut it there"
         )
     if (count + 1) * frame.nbytes > DENSEST * path.stat().st_size + SLACK_BYTES:
-        raise InputError(f"{path} holds more pixels than a film of its size can; it may be damaged, export it again")
+        raise InputError(f"{path} holds more pixels than a video of its size can; it may be damaged, export it again")
     if count >= MOST_FRAMES:
         raise InputError(f"{path} must hold at most {MOST_FRAMES} frames; cut it into pieces")

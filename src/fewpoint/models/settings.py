@@ -38,4 +38,4 @@ class NetworkSettings:
         if self.norm not in ("batch", "group"):
             raise SettingsError(f"network.norm must be batch or group, got {self.norm}")
         if not 0 <= self.head_prior < 1:
-            raise SettingsError(f"network.head_prior must be 0 (half the bound) or below 1, got {self.head_prior:g}")
+            raise SettingsError(f"network.head_prior must be 0 (half the limit) or below 1, got {self.head_prior:g}")

@@ -42,7 +42,7 @@ def estimate_bound(sequence: ImageSequence, points: PointSet) -> AreaBound:
     if len(squares) < FEWEST_PAIRS:
         return _assume("too few points to estimate it")
     if squares.mean() < SAME_PLACE:
-        return _assume("all points lie at one place, which tells nothing of its size")
+        return _assume("all points lie at one place, so the size cannot be estimated")
     square, followed = float(squares.mean()), followed_steps(sequence, points)
     if len(followed) >= FEWEST_PAIRS:
         square = math.sqrt(square * min(square, float(followed.mean())))
@@ -101,6 +101,6 @@ def doubt_bound(bound: AreaBound, sequence: ImageSequence, points: PointSet) -> 
     much = f"{ratio:.1f} times" if ratio > 1 else f"1/{1 / ratio:.0f} of"
     size = "large" if ratio > 1 else "small"
     return (
-        f"the bound of {bound.fraction:.1%} of a frame is {much} the {suggested.fraction:.1%} that the points suggest: "
-        f"if the masks are too {size}, run again without --max-fraction, or with another"
+        f"the size limit of {bound.fraction:.1%} of a frame is {much} the {suggested.fraction:.1%} that the points "
+        f"suggest: if the masks are too {size}, run again without --max-fraction, or with another"
     )

@@ -213,7 +213,7 @@ def _settle_bounds(
             settle = raise_bound if whole.bound is None else check_bound
             settled.append(settle(bound, superpixels, points, focus.share))
         if whole.bound is None:
-            log.listener(Message(f"bound{f' of {name}' if several else ''}: {settled[-1].origin}"))
+            log.listener(Message(f"size limit{f' of {name}' if several else ''}: {settled[-1].origin}"))
     return tuple(settled)
 
 

@@ -68,7 +68,7 @@ def run_groups(
 
 
 def describe_groups(groups: tuple[Names, ...]) -> str:
-    return f"objects learn in {len(groups)} groups: {'; '.join(map(', '.join, groups))}"
+    return f"objects train in {len(groups)} groups: {'; '.join(map(', '.join, groups))}"
 
 
 def _tell_as_one(listener: Listener, number: int, count: int, epochs: dict[int, int]) -> Listener:

@@ -213,7 +213,7 @@ class Rounds:
     def _said(self) -> list[Tensor]:
         """(K, T, h, w) logits of each network of the run that is refined, which are asked once."""
         if self.task.previous is None:
-            raise ValueError("nothing was said before a first run")
+            raise ValueError("a first run has no earlier annotations")
         samples = tuple(own.samples for own in self.objects)
         return recall_logits(self.task.previous.groups[0], self.tasks, samples)
 

@@ -74,7 +74,7 @@ class Task:
 
     def _check_witness(self) -> None:
         if not self.uses_pipeline or self.plan.diffusion is None:
-            raise InputError("a witness has a say in masks cut by pixels, those of accurate and fast; leave it out")
+            raise InputError("a foundation model refines masks of accurate and fast only; leave it out")
         check_installed(self.witness)
 
     def _refuse_unknown(self, what: str, unknown: list[str]) -> None:
@@ -90,7 +90,7 @@ class Task:
         unknown = sorted(set(self.points.negative_objects) - {"", *names})
         if unknown:
             raise InputError(
-                f"a negative is given for the object {unknown[0]}, which has no point; there are {', '.join(names)}"
+                f"a background click names the object {unknown[0]}, which has no point; there are {', '.join(names)}"
             )
 
     @property
@@ -123,7 +123,7 @@ class Task:
     def settled_bound(self) -> AreaBound:
         """The bound of a task on one object, once it is given or estimated."""
         if self.bound is None:
-            raise InputError("the bound of an object must be settled before it is learnt; give --max-fraction")
+            raise InputError("an object needs a size limit before training; give --max-fraction")
         return self.bound
 
     @property

@@ -31,8 +31,8 @@ class Witness:
         """What it says about the masks of the only object of a task, cut from these probabilities. name: for people."""
         heard = listen(self.frames.ask, maps.values, task.points, task.own_words)
         belief, about = heard.belief, f" about {name}" if name else ""
-        told = f"not believed, {belief.reason}" if belief.reason else f"believed on {belief.share:.0%} of the frames"
-        self.listener(Message(f"witness {self.name}{about}: {told}"))
+        told = f"not accepted, {belief.reason}" if belief.reason else f"accepted on {belief.share:.0%} of the frames"
+        self.listener(Message(f"foundation model {self.name}{about}: {told}"))
         return heard
 
     def teach(self, task: Task, targets: Targets, samples: SampleSet) -> Targets:
@@ -68,7 +68,9 @@ def call_witness(
         yield None
         return
     if find_model(name).photographs and not Pictures.of(sequence).have_colours():
-        listener(Message(f"witness {name}: not asked, it learnt from photographs and these frames have no colours"))
+        listener(
+            Message(f"foundation model {name}: not run, it was trained on photographs and these frames have no colours")
+        )
         yield None
         return
     on_gpu = device.type == "cuda"

@@ -66,7 +66,7 @@ def _doubt_order(
     if not (alike or clearer or odder):
         return None
     return (
-        "x and y of the points may be exchanged: the other way round they lie on something that looks more like one "
+        "x and y of the points may be exchanged: if so, they lie on something that looks more like one "
         "object; check the columns, which are frame, y, x"
     )
 
@@ -158,12 +158,12 @@ def _doubt_object(result: Result, health: Health, told: float, seen: ClickedLook
     """Whether clicks and masks look like background."""
     if seen.usual >= ODD and told < CLEAR:
         return (
-            "the clicked places look hardly more like each other than like the rest of their frames: check that the "
+            "the clicked places look hardly more alike than the rest of their frames: check that the "
             "points lie on the object and not on background, and the order of the columns, which are frame, y, x"
         )
     if health.distinct < HARDLY and told < GUESSED:
         return (
-            "the clicked places and what is marked look like what surrounds them: check that the points lie on the "
+            "the clicked places and the masks look like their surroundings: check that the points lie on the "
             "object and not on background"
         )
     along = _share_along_border(result.masks)
@@ -207,9 +207,9 @@ def _doubt_parts(points: PointSet, result: Result) -> str | None:
         return None
     most = max(apart, key=lambda frame: apart[frame])
     return (
-        f"{sum(apart.values()) / clicked:.0%} of the mask on clicked frames hangs together with no click, most on "
-        f"frame {most}; look at frames {name_stretches(large)}: click on what belongs to the object, and give a "
-        "negative point on what does not"
+        f"{sum(apart.values()) / clicked:.0%} of the mask on clicked frames is not connected to any click, most on "
+        f"frame {most}; review frames {name_stretches(large)}: click on what belongs to the object, and put a "
+        "background click on what does not"
     )
 
 

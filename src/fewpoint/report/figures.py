@@ -150,8 +150,8 @@ def draw_reliability(reliability: Reliability) -> str:
     figure, (panel,) = _make_panels(1, height=3.0)
     seen = reliability.pixels > 0
     said, there = (values[seen] / reliability.pixels[seen] for values in (reliability.said, reliability.there))
-    panel.plot([0, 100], [0, 100], color=INK, linestyle=(0, (5, 3)), linewidth=1, label="as it is said")
-    panel.plot(100 * said, 100 * there, color=BLUE, marker="o", linewidth=1.6, label="outlined frames")
+    panel.plot([0, 100], [0, 100], color=INK, linestyle=(0, (5, 3)), linewidth=1, label="predicted")
+    panel.plot(100 * said, 100 * there, color=BLUE, marker="o", linewidth=1.6, label="drawn masks")
     panel.set(xlim=(0, 100), ylim=(0, 100), xlabel="probability (%)", ylabel="are the object (%)")
     _write_legend(figure)
     return to_svg(figure, "Reliability of the probabilities")

@@ -64,14 +64,14 @@ SCORED = ("distinct", "near_clicks", "decided", "sturdy", "steadiness")
 
 # What a person reads.
 WORDS = {
-    "distinct": "what is marked looks unlike what surrounds it",
+    "distinct": "masks look unlike their surroundings",
     "near_clicks": "masks lie near clicks",
     "decided": "pixels are decided",
     "sturdy": "masks are large compared with their outlines",
-    "clicks_inside": "clicks that the network finds by itself",
+    "clicks_inside": "held-out clicks that the network finds",
     "prior_agreement": "masks and expected areas agree",
     "network_agreement": "networks agree",
-    "below_bound": "frames below the bound",
+    "below_bound": "frames below the size limit",
     "found": "frames with a mask",
     "steadiness": "areas of neighbouring frames agree",
     "connected": "mask connected with the clicks",

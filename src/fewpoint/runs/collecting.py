@@ -336,7 +336,7 @@ def _find_pictures(name: str, result: Result) -> list[str]:
     """The whole paths of an input's own pictures, which loaders find whatever folder they are told to look in."""
     own = {} if result.source is None else list_pictures(result.source)
     if not own.keys() >= set(result.names):
-        raise InputError(f"the input of {name} is no folder of pictures that is still there; leave out --no-images")
+        raise InputError(f"the input of {name} is not a folder of images any more; leave out --no-images")
     return [str(own[frame]) for frame in result.names]
 
 

@@ -95,7 +95,7 @@ class LastLook:
         )
         labels = label_names(task.object_names)
         objects = tuple(replace(each, label=label) for each, label in zip(found, labels, strict=True))
-        notes = tuple(f"{name}: stopped before it was learnt" for name in wholes if name not in self.objects)
+        notes = tuple(f"{name}: stopped before it was trained" for name in wholes if name not in self.objects)
         if len(objects) > 1:
             objects, ties = join_objects(objects, tuple(whole.points for whole in wholes.values()))
             notes = (*notes, *ties)

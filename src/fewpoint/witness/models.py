@@ -109,14 +109,14 @@ def load_promptable(name: str, threads: int = 0, on_gpu: bool = False) -> Prompt
 
             return LiteMedSam.load(files, identity)
         case _:
-            raise InputError(f"a witness must answer prompts, {name} has features only; give a model like sam2-tiny")
+            raise InputError(f"a model must take prompts, {name} has features only; give one like sam2-tiny")
 
 
 def load_features(name: str, threads: int = 0) -> FeatureModel:
     """A feature model by its name."""
     model, files = open_model(name)
     if model.kind is not Kind.FEATURES:
-        raise InputError(f"{name} answers prompts and has no features; give a model like dinov2-small")
+        raise InputError(f"{name} takes prompts and has no features; give a model like dinov2-small")
     from fewpoint.witness.dinov2 import DinoV2
 
     return DinoV2.load(files, identify_model(name), threads)

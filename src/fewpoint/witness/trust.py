@@ -60,7 +60,7 @@ def weigh(
     given = enumerate(zip(testimonies, chances, strict=True))
     weights = np.array([_weigh_on(number, *each, points, words) for number, each in given])
     ranking = compare_rankings(testimonies, chances, weights)
-    reason = "it answers the same about an empty picture" if blind > MOST_BLIND else ""
+    reason = "it gives the same answer for an empty picture" if blind > MOST_BLIND else ""
     reason = reason or _find_objection(testimonies, chances, points, words, weights, ranking)
     return Belief(np.zeros_like(weights) if reason else weights, ranking, reason)
 
@@ -134,30 +134,30 @@ def _find_objection(
     """Why the witness is not believed about a sequence; "" if nothing speaks against it."""
     heard = {number: each for number, each in enumerate(testimonies) if each is not None}
     if not heard:
-        return "nothing could be asked"
+        return "there was nothing to ask"
     free = [number for number in heard if not _is_settled(number, words)]
     if not free:
-        return "a person said how large every mask is"
+        return "every mask has a size set by a person"
     if (weights[free] > 0).mean() < LEAST_BELIEVED:
-        return "it thinks little of its answers, or they are about something else"
+        return "it scores its answers low, or they overlap little with the masks"
     if np.mean([each.agreement for each in heard.values()]) < LEAST_AGREEMENT:
-        return "asked with clicks alone it sees something else"
+        return "prompted with clicks alone it finds something else"
     if not ranking >= LEAST_RANKING:
-        return "where it differs from the networks, they rank places otherwise"
+        return "where it differs from the networks, their ranking disagrees"
     clicked = [
         (each.mask[y, x], chances[frame][y, x] >= 0.5)
         for frame, y, x in points.coordinates.tolist()
         if (each := heard.get(frame)) is not None
     ]
     if clicked and np.mean([own for own, _ in clicked]) < np.mean([kept for _, kept in clicked]) - CLICKS_WORSE:
-        return "it leaves out what was clicked"
+        return "it misses clicks"
     drawn = [
         (overlap(each.mask, truth), overlap(chances[frame] >= 0.5, truth))
         for frame, each in heard.items()
         if frame in words.outlined and (truth := words.mask(frame, each.mask.shape)).any()
     ]
     if drawn and np.mean([own for own, _ in drawn]) < np.mean([seen for _, seen in drawn]) - OUTLINES_WORSE:
-        return "it draws outlined frames worse than the networks"
+        return "it fits drawn masks worse than the networks"
     return ""
 
 

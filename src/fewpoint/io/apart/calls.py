@@ -166,9 +166,11 @@ class _Reading:
         except plain.ClosedError:
             raise InputError(self._explain(self._end())) from None
         except plain.GarbledError as error:
-            raise InputError(f"cannot read {self._path}: its decoder answered nonsense ({str(error)[:80]})") from None
+            raise InputError(
+                f"cannot read {self._path}: the decoder returned an invalid reply ({str(error)[:80]})"
+            ) from None
         if not (isinstance(said, tuple) and said):
-            raise InputError(f"cannot read {self._path}: its decoder answered nonsense")
+            raise InputError(f"cannot read {self._path}: the decoder returned an invalid reply (damaged file?)")
         return said
 
     def check(self, kind: str, rest: list[Any]) -> None:
@@ -186,7 +188,7 @@ class _Reading:
         how = signal.Signals(-code).name if code < 0 else f"code {code}"
         return (
             f"cannot read {self._path}: its decoder crashed ({how}); "
-            "it may be damaged or made to do harm, export or copy it again"
+            "it may be damaged or malicious, export or copy it again"
         )
 
     def _explain_memory(self) -> str:

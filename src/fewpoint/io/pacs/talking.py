@@ -137,17 +137,17 @@ def _check_status(service: ServiceAddress, response: http.client.HTTPResponse) -
     status = response.status
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise InputError(
-            f"{service} lets nobody in with these credentials ({status}); set {TOKEN}, or {USER} and {PASSWORD}, "
+            f"{service} rejected the credentials ({status}); set {TOKEN}, or {USER} and {PASSWORD}, "
             "or write them into ~/.netrc"
         )
     if status == HTTPStatus.NOT_FOUND:
-        raise MissingAtPacsError(f"{service} knows nothing of this (404); check the address and its root")
+        raise MissingAtPacsError(f"{service} does not have this (404); check the address and its root")
     if 300 <= status < 400:
         raise InputError(
-            f"{service} sends us elsewhere ({status}), which is not followed with credentials; give that address itself"
+            f"{service} redirects ({status}), which is not followed with credentials; give that address itself"
         )
     if not 200 <= status < 300:
-        raise InputError(f"{service} refuses: {status} {_one_line(response.reason)}; try again, or ask who runs it")
+        raise InputError(f"{service} refused: {status} {_one_line(response.reason)}; try again, or ask who runs it")
 
 
 @contextmanager

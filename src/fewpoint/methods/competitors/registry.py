@@ -31,16 +31,18 @@ COMPETITORS: dict[str, Competitor] = {
     entry.name: entry
     for entry in (
         Competitor("all-positive", "trivial:AllPositive", "every pixel"),
-        Competitor("half-disc", "trivial:HalfDisc", "a disc of half the bound's area round each click"),
+        Competitor("half-disc", "trivial:HalfDisc", "a disc of half the size limit's area around each click"),
         Competitor("random-walker", "random_walker:RandomWalker", "clicks against a ring far away (Grady 2006)"),
         Competitor("gaze2segment", "gaze2segment:Gaze2Segment", "attention, saliency, walker (Khosravan 2016)"),
         Competitor("sam-points", "sam_points:make_default", "MobileSAM's architecture, its own choice", optional=True),
-        Competitor("sam-points-bound", "sam_points:make_bound", "its largest mask within the bound", optional=True),
+        Competitor(
+            "sam-points-bound", "sam_points:make_bound", "its largest mask within the size limit", optional=True
+        ),
         Competitor("sam2-points", "sam2_points:make_default", "SAM 2, its own choice", None, True, "sam2-tiny"),
         Competitor(
             "sam2-points-bound",
             "sam2_points:make_bound",
-            "SAM 2, its largest mask within the bound",
+            "SAM 2, its largest mask within the size limit",
             None,
             True,
             "sam2-tiny",

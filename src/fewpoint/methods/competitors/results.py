@@ -4,7 +4,7 @@ import numpy as np
 
 from fewpoint.core import AreaBound, ImageSequence, PointSet, PriorEstimate, PriorHistory, ProbabilityMaps, Result
 
-ASSUMED_BOUND = AreaBound(0.1, "assumed to be a tenth of a frame, none was given")
+ASSUMED_BOUND = AreaBound(0.1, "assumed to be a tenth of a frame, as none was given")
 
 
 def describe_masks(masks: np.ndarray, sequence: ImageSequence, bound: AreaBound) -> Result:

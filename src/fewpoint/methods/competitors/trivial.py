@@ -23,7 +23,7 @@ class AllPositive:
 
 @dataclass(frozen=True)
 class HalfDisc:
-    """Marks a disc of half the bound's area round each click, and nothing on frames without one."""
+    """Marks a disc of half the size limit's area around each click, and nothing on frames without one."""
 
     name: str = "half-disc"
 

@@ -34,6 +34,7 @@ SMALL = override_from_text(
     FAST,
     [
         "superpixels.count=150",
+        "network.kind=multires",  # a plain U-Net leaves nothing of the disc to refuse
         "network.levels=3",
         "training.max_side=48",
         "training.frames_per_epoch=12",

@@ -19,6 +19,8 @@ from fewpoint.learning.settings import TrainingSettings
 from fewpoint.models.networks import build_network
 from fewpoint.models.pooling import pool_regions
 from fewpoint.models.settings import NetworkSettings
+from fewpoint.superpixels.regions import region_probabilities
+from learning.conftest import make_blocks
 
 RUNNING, SEQUENCE = TrainingSettings(statistics="running"), TrainingSettings(statistics="sequence")
 MIRRORED = TrainingSettings(mirrors=True)
@@ -97,6 +99,10 @@ def test_the_probability_of_a_superpixel_is_that_of_its_mean_logit(many):
     logits = torch.randn(17, 16, 16, generator=torch.Generator().manual_seed(0))
     pooled = pool_regions(logits, many.labels, many.regions)
     torch.testing.assert_close(pool_probabilities(logits, many), torch.sigmoid(pooled))
+    # Tracking and masks have the same f, of the map that a run keeps.
+    kept = torch.sigmoid(logits).half().numpy()
+    likely = region_probabilities(make_blocks(17), kept).reshape(17, many.regions)
+    torch.testing.assert_close(torch.from_numpy(likely).float(), torch.sigmoid(pooled), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("axes", [(2,), (3,), (2, 3)])

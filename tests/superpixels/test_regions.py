@@ -13,6 +13,7 @@ from fewpoint.superpixels.regions import (
     region_areas,
     region_centroids,
     region_means,
+    region_probabilities,
     regions_at_points,
     share_of_points,
 )
@@ -54,6 +55,19 @@ def test_areas_means_centroids_and_frames_equal_a_loop_over_superpixels(superpix
     np.testing.assert_allclose(region_centroids(superpixels), centroids, rtol=1e-12)
 
 
+def test_f_is_the_sigmoid_of_the_mean_logit(superpixels, rng):
+    logits = rng.normal(0, 3, superpixels.labels.shape).clip(-7, 7)
+    means = np.array([logits[frame][inside].mean() for frame, inside in each_region(superpixels)])
+    found = region_probabilities(superpixels, 1 / (1 + np.exp(-logits)))
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-means)), rtol=1e-9)
+
+
+def test_f_of_a_map_that_float16_rounds_to_0_and_1_is_neither(superpixels):
+    for value in (0, 1):
+        found = region_probabilities(superpixels, np.full(superpixels.labels.shape, value, np.float16))
+        assert ((found > 0) & (found < 1) & (abs(found - value) < 1e-3)).all()
+
+
 def test_painting_then_averaging_gives_the_values_back(superpixels, rng):
     values = rng.uniform(size=superpixels.total)
     np.testing.assert_allclose(region_means(superpixels, paint_regions(superpixels, values)), values, rtol=1e-12)
@@ -80,7 +94,7 @@ def test_share_of_points_counts_each_superpixel_once_and_takes_the_largest_frame
     assert share_of_points(SuperpixelMap(labels), points) == 0.75
 
 
-@pytest.mark.parametrize("measure", [region_means, paint_regions])
+@pytest.mark.parametrize("measure", [region_means, region_probabilities, paint_regions])
 def test_values_of_another_shape_are_refused_with_both_shapes(superpixels, measure):
     with pytest.raises(InputError, match=r"got (shape )?\(2, 2\)"):
         measure(superpixels, np.zeros((2, 2)))

@@ -27,6 +27,7 @@ from fewpoint.superpixels.regions import (
     outlined_regions,
     paint_frames,
     region_areas,
+    region_probabilities,
     regions_at_negatives,
     regions_at_points,
 )
@@ -402,10 +403,10 @@ def _claim(
     found: tuple[Cut | None, Heard | None],
 ) -> Claim:
     cut, heard = found
-    evidence = Evidence.of_maps(superpixels, probabilities)
     if smoother is None or task.plan.diffusion is None:
-        regions = _claim_regions(task, superpixels, evidence.means)
+        regions = _claim_regions(task, superpixels, region_probabilities(superpixels, probabilities.values))
         return Claim(_claim_frames(task, superpixels, regions), probabilities, Cut())
+    evidence = Evidence.of_maps(superpixels, probabilities)
     settled = settle(task, evidence.means, smoother, cut)
     own = SettledObject(task, evidence, expit(settled.scores), smoother.settings.blur)
     moved = own.walk_chances() if heard is None else heard.heed(own.walk_chances())
@@ -415,15 +416,15 @@ def _claim(
     return Claim(claims, ProbabilityMaps(maps), settled.cut)
 
 
-def _claim_regions(task: Task, superpixels: SuperpixelMap, means: np.ndarray) -> Iterator[np.ndarray]:
-    """(H, W) float32 of each frame: the mean of a superpixel that is on a path or likely the object, else -inf."""
-    means[regions_at_negatives(superpixels, task.points)] = 0
+def _claim_regions(task: Task, superpixels: SuperpixelMap, likely: np.ndarray) -> Iterator[np.ndarray]:
+    """(H, W) float32 of each frame: f of a superpixel that is on a path or likely the object, else -inf."""
+    likely[regions_at_negatives(superpixels, task.points)] = 0
     if task.plan.tracking is not None:
-        tracks = track(means, superpixels, task.points, task.settled_bound, settings=task.plan.tracking)
+        tracks = track(likely, superpixels, task.points, task.settled_bound, settings=task.plan.tracking)
         selected = tracks.selected
     else:
-        selected = means >= 0.5
-    return paint_frames(superpixels, np.where(selected, means, -np.inf).astype(np.float32))
+        selected = likely >= 0.5
+    return paint_frames(superpixels, np.where(selected, likely, -np.inf).astype(np.float32))
 
 
 def _claim_frames(task: Task, superpixels: SuperpixelMap, frames: Iterator[np.ndarray]) -> Iterator[np.ndarray]:

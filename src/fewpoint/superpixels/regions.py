@@ -1,12 +1,15 @@
 """What is measured on each superpixel; every result is in the order of the global region index."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.special import expit, logit
 
 from fewpoint.core import NOTHING_SAID, PointSet, SuperpixelMap, Words
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.errors import InputError
+
+PROPER = 2.0**-24, 1 - 2.0**-11  # the probabilities in float16 nearest 0 and 1
 
 
 def region_areas(superpixels: SuperpixelMap) -> np.ndarray:
@@ -21,13 +24,30 @@ def region_means(superpixels: SuperpixelMap, values: np.ndarray) -> np.ndarray:
     >>> region_means(superpixels, np.array([[[1.0, 2.0, 5.0]]])).tolist()
     [1.5, 5.0]
     """
+    return _average(superpixels, values, lambda frame: frame)
+
+
+def region_probabilities(superpixels: SuperpixelMap, probabilities: np.ndarray) -> np.ndarray:
+    """(total,) float64 f of each region: the sigmoid of the mean logit of a (T, H, W) map of probabilities.
+
+    Probabilities are kept as far from 0 and 1 as the nearest ones that float16 can hold, to which maps are rounded.
+
+    >>> superpixels = SuperpixelMap(np.array([[[0, 0, 1]]], np.int32))
+    >>> region_probabilities(superpixels, np.array([[[0.1, 0.9, 0.2]]])).round(6).tolist()
+    [0.5, 0.2]
+    """
+    return expit(_average(superpixels, probabilities, lambda frame: logit(np.clip(np.float64(frame), *PROPER))))
+
+
+def _average(superpixels: SuperpixelMap, values: np.ndarray, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """(total,) float64 mean over each region of a (T, H, W) map whose frames are changed first."""
     if np.shape(values) != superpixels.labels.shape:
         raise InputError(
             f"values must have the superpixels' shape {superpixels.labels.shape} (frames, height, width), "
             f"got {np.shape(values)}"
         )
     pairs = zip(walk(superpixels.labels), walk(values), strict=True)
-    sums = [np.bincount(labels.ravel(), frame.ravel()) for labels, frame in pairs]
+    sums = [np.bincount(labels.ravel(), change(frame).ravel()) for labels, frame in pairs]
     return np.concatenate(sums) / region_areas(superpixels)
 
 

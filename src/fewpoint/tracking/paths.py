@@ -36,7 +36,7 @@ def track(
 ) -> Tracks:
     """Link likely superpixels into disjoint paths that start near points, forward and backward in time.
 
-    probabilities: (total,) mean probability of each superpixel, in [0, 1].
+    probabilities: (total,) f of each superpixel, in [0, 1].
     """
     height, width = superpixels.labels.shape[1:]
     radius = settings.entrance_pixels((height, width), bound.fraction)

@@ -76,7 +76,7 @@ def test_the_reference_of_settings_has_every_setting_of_every_method_with_its_va
         for section, values in as_table(settings).items() if settings is not None else ():
             for name in values:
                 assert f"{section}.{name}" in cells
-    assert ["training.max_side", "192", "128", "512"] in [cells[i : i + 4] for i in range(len(cells))]
+    assert ["training.max_side", "192", "128", "96"] in [cells[i : i + 4] for i in range(len(cells))]
 
 
 def test_a_page_that_the_navigation_does_not_name_stands_in_its_section(site):

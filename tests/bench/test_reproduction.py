@@ -30,7 +30,6 @@ from tiny_runs import TINY as TINY_DEFAULT
 PAPER = "ssnnpu+ksptrack"
 TINIEST = as_table(TINY_DEFAULT) | as_table(TINY)  # of the methods with settings
 EVERY = tuple((f"{part}.{key}", value) for part, values in TINIEST.items() for key, value in values.items())
-CHANGES = tuple(change for change in EVERY if change[0] != "stopping.halts")  # which the plan decides
 
 
 def make_again(plan: Plan, dataset: Dataset, *targets: str) -> reproduction.Reproduction:
@@ -44,7 +43,7 @@ def plan(dataset, monkeypatch) -> Plan:
     shutil.rmtree(dataset.root / "blob")
     shutil.rmtree(dataset.root / "ball/second")
     monkeypatch.setattr(reproduction, "COMPETITORS", ("random-walker", "half-disc"))
-    changes = (*CHANGES, *TINY_COMPETITORS)
+    changes = (*EVERY, *TINY_COMPETITORS)
     return Plan(find_sequences(dataset.root), changes=changes, const_factors=(1.2,), bound_factors=(1.4,))
 
 

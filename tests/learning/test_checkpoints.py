@@ -20,7 +20,7 @@ from learning.conftest import build_all_samples, click, only
 
 PHASES = PhaseSettings(2, 1e-2, estimation_epochs=5, estimation_rate=1e-2, final_epochs=2, final_rate=1e-2)
 # The rule holds at once: epochs 3 and 4 are the window, learning returns to 3, and two epochs follow.
-STOPPING = StoppingSettings(variance=10.0, window=2, minimum=0)
+STOPPING = StoppingSettings(variance=10.0, window=2, minimum=0, halts=True)
 
 
 def save_to(path: Path, learning: Learning) -> None:
@@ -115,21 +115,24 @@ def test_a_checkpoint_loaded_is_the_one_saved(learning, tmp_path):
     first, second = learning(PHASES, STOPPING), learning(PHASES, STOPPING)
     for _ in range(3):
         first.run_epoch()
-    assert only(first).remembered is not None and first.window_weights is not None
+    assert only(first).remembered is not None and first.window is not None
     save_to(tmp_path / "a.pt", first)
     load_learning(second, tmp_path / "a.pt")
     assert_same(first, second)
     assert only(second).remembered["epoch"] == 3
-    assert all(torch.equal(value, second.window_weights[name]) for name, value in weights_of(first).items())
+    assert all(torch.equal(value, second.window["network"][name]) for name, value in weights_of(first).items())
+    for name, moments in first.window["optimiser"].items():
+        assert all(map(torch.equal, moments, second.window["optimiser"][name]))
 
 
 def test_a_remembered_state_does_not_change_as_training_goes_on(learning):
     given = learning(PHASES, StoppingSettings(variance=10.0, window=4, minimum=0))
     for _ in range(3):
         given.run_epoch()
-    before = {name: value.clone() for name, value in given.window_weights.items()}
+    kept = [*given.window["network"].values(), *(each for some in given.window["optimiser"].values() for each in some)]
+    before = [value.clone() for value in kept]
     given.run_epoch()
-    assert all(torch.equal(value, given.window_weights[name]) for name, value in before.items())
+    assert all(map(torch.equal, before, kept))
 
 
 def test_a_checkpoint_holds_tensors_and_plain_values_only(learning):
@@ -139,7 +142,7 @@ def test_a_checkpoint_holds_tensors_and_plain_values_only(learning):
     save_learning(given, stream)
     stream.seek(len(BEGINNING) + DIGEST)
     payload = torch.load(BytesIO(stream.read()), weights_only=True)  # refuses anything else
-    assert set(payload) == {"owner", "trainer", "courses", "window_weights"}
+    assert set(payload) == {"owner", "trainer", "courses", "window"}
 
 
 def test_a_checkpoint_that_would_run_code_is_not_loaded(learning, tmp_path):

@@ -74,7 +74,7 @@ def test_a_filter_starts_at_the_bound_with_the_variance_of_its_settings():
 
 @pytest.mark.parametrize(
     ("variance", "share", "expected"),
-    [(0.006, 0.19, StopState(2, held=True, halted=True)), (0.008, 0.19, StopState()), (0.006, 0.2, StopState())],
+    [(0.006, 0.19, StopState(2, held=True, calm=1)), (0.008, 0.19, StopState()), (0.006, 0.2, StopState())],
 )
 def test_a_filter_ends_by_variance_and_share(variance, share, expected):
     estimator = FilteredPriors(stopping=StoppingSettings(variance=0.007, window=2, minimum=0))

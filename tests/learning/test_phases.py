@@ -171,13 +171,15 @@ def test_without_estimation_the_share_predicted_is_the_prior_shown(learning, sam
 def test_learning_returns_to_the_weights_and_priors_at_the_start_of_the_window(
     learning, script, variances, window, selected
 ):
-    given = learning(short(1, 10, 2), StoppingSettings(0.007, window, 0))
+    given = learning(short(1, 10, 2), StoppingSettings(0.007, window, 0, halts=True))
     levels = [0.19 - 0.02 * epoch for epoch in range(len(variances))]
     script([observation(), *map(observation, variances, levels)])
-    weights, states = {}, {}
+    weights, moments, states = {}, {}, {}
     while only(given).progress.phase != FINAL:
         if only(given).progress.epoch:
             weights[only(given).progress.epoch] = {n: v.clone() for n, v in given.trainer.network.state_dict().items()}
+            kept = given.trainer.state_dict()["optimiser"]
+            moments[only(given).progress.epoch] = {n: [v.clone() for v in values] for n, values in kept.items()}
             states[only(given).progress.epoch] = only(given).progress.state
         given.run_epoch()
     records = only(given).progress.records
@@ -187,6 +189,8 @@ def test_learning_returns_to_the_weights_and_priors_at_the_start_of_the_window(
     if selected in weights:  # with a window of one, the start is the epoch that halts
         now = given.trainer.network.state_dict()
         assert all(torch.equal(value, now[name]) for name, value in weights[selected].items())
+        for name, values in given.trainer.state_dict()["optimiser"].items():
+            assert all(map(torch.equal, values, moments[selected][name]))
         np.testing.assert_array_equal(only(given).progress.priors, states[selected].mean)
         np.testing.assert_array_equal(only(given).progress.state.covariance, states[selected].covariance)
         latest = weights[max(weights)]
@@ -194,7 +198,7 @@ def test_learning_returns_to_the_weights_and_priors_at_the_start_of_the_window(
 
 
 def test_the_last_phase_uses_the_priors_of_the_start_of_the_window(learning, script):
-    given = learning(short(0, 10, 2), StoppingSettings(0.007, 2, 0))
+    given = learning(short(0, 10, 2), StoppingSettings(0.007, 2, 0, halts=True))
     script([observation(WILD, 0.02), observation(CALM, 0.19), observation(CALM, 0.02), *[observation()] * 2])
     events, _ = run_to_the_end(given)
     history = only(given).progress.history(4)
@@ -256,7 +260,7 @@ def test_where_the_rule_never_holds_the_last_epoch_is_taken_and_the_user_is_told
 
 
 def test_the_share_on_any_one_frame_can_hold_the_rule_off(learning, script):
-    given = learning(short(0, 3, 0), StoppingSettings(0.007, 1, 0))
+    given = learning(short(0, 3, 0), StoppingSettings(0.007, 1, 0, halts=True))
     large = Observation(np.full(4, 0.1), np.array([0.0, 0.2, 0.0, 0.0]), CALM, 0.8, NOTHING_SEEN)
     script([large, large, observation()])
     given.run(ignore, ignore)
@@ -295,7 +299,7 @@ def test_the_priors_told_are_the_filter_s_in_the_estimation_and_the_share_predic
     learning, samples, script
 ):
     points = PointSet.from_rows([(0, 5, 6), (3, 5, 6)], absent=[2])
-    given = learning(short(1, 10, 1), StoppingSettings(0.007, 2, 0), samples(4, points))
+    given = learning(short(1, 10, 1), StoppingSettings(0.007, 2, 0, halts=True), samples(4, points))
     script([observation(level=0.05), observation(level=0.06), observation(level=0.07), observation(level=0.08)])
     events, _ = run_to_the_end(given)
     first = update_priors(initial_state(4, BOUND, PriorSettings()), np.full(4, 0.06), 0, 10, BOUND, PriorSettings())
@@ -478,7 +482,7 @@ def phases_by_object(learning: Learning) -> list[list[str]]:
     return [[record.phase for record in course.progress.records] for course in learning.courses]
 
 
-RULE = StoppingSettings(0.007, 2, 0)
+RULE = StoppingSettings(0.007, 2, 0, halts=True)
 # Looks at a and b in turn: after the warm-up and twice in the estimation, whose rule then holds for a. Its last phase
 # is looked at after its second epoch only, that of b after the last of all.
 A_HALTS = [
@@ -542,7 +546,7 @@ def test_the_weights_of_several_objects_do_not_go_back_with_one_of_them(learning
         script(A_HALTS)
         for _ in range(3):
             given.run_epoch()
-        assert given.window_weights is None
+        assert given.window is None
         weights.append(given.trainer.network.state_dict())
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 

@@ -25,7 +25,7 @@ def follow(epochs: list[tuple[float, float]], settings: StoppingSettings, latest
 def run_rule(epochs: list[tuple[float, float]], window: int, minimum: int) -> list[int]:
     """The streak after each epoch up to the halt; a halt is shown as a last entry -1."""
     streaks = []
-    for state in follow(epochs, StoppingSettings(0.007, window, minimum)):
+    for state in follow(epochs, StoppingSettings(0.007, window, minimum, halts=True)):
         streaks.append(state.streak)
         if state.halted:
             return [*streaks, -1]
@@ -72,15 +72,21 @@ def test_the_papers_rule_selects_epoch_31_at_the_earliest():
 
 
 def test_a_rule_that_does_not_halt_holds_once_and_counts_no_more():
-    states = follow([CALM] * 5, StoppingSettings(0.007, 2, 0, halts=False))
-    held = StopState(0, held=True)
-    assert states == [StopState(1, promising=True), StopState(2, held=True), held, held, held]
+    states = follow([CALM] * 5, StoppingSettings(0.007, 2, 0))
+    after = [StopState(0, held=True, calm=calm) for calm in (3, 4, 5)]
+    assert states == [StopState(1, promising=True, calm=1), StopState(2, held=True, calm=2), *after]
+
+
+def test_calm_epochs_are_counted_before_the_least_number_too():
+    states = follow([CALM, WILD] + [CALM] * 4, StoppingSettings(0.007, 2, 3))
+    assert [state.streak for state in states] == [0, 0, 0, 1, 2, 0]
+    assert [state.calm for state in states] == [1, 0, 1, 2, 3, 4]
 
 
 def test_a_rule_that_holds_only_when_priors_are_swept_away_selects_the_first_epoch_that_it_could_have():
-    states = follow([WILD] * 6 + [CALM] * 3, StoppingSettings(0.007, 2, 2), latest=6)
+    states = follow([WILD] * 6 + [CALM] * 3, StoppingSettings(0.007, 2, 2, halts=True), latest=6)
     assert [state.promising for state in states] == [False, False, True] + [False] * 6
-    assert states[5] == StopState() and states[6] == StopState(held=True, halted=True, overdue=True)
+    assert states[5] == StopState() and states[6] == StopState(held=True, halted=True, overdue=True, calm=1)
 
 
 def test_of_windows_that_were_not_filled_in_time_the_last_begun_is_selected():
@@ -90,8 +96,8 @@ def test_of_windows_that_were_not_filled_in_time_the_last_begun_is_selected():
 
 
 def test_a_window_that_began_in_time_may_be_filled_later():
-    states = follow([WILD, CALM, CALM, CALM], StoppingSettings(0.007, 3, 0), latest=2)
-    assert states[3] == StopState(3, held=True, halted=True)
+    states = follow([WILD, CALM, CALM, CALM], StoppingSettings(0.007, 3, 0, halts=True), latest=2)
+    assert states[3] == StopState(3, held=True, halted=True, calm=3)
 
 
 @pytest.mark.parametrize("wrong", [{"variance": 0.0}, {"window": 0}, {"minimum": -1}])

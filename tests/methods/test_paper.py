@@ -11,7 +11,7 @@ def test_the_defaults_are_the_methods_numbers():
     expected = {
         "superpixels": {"count": 1200},
         "network": {"base_width": 32, "levels": 5, "alpha": 1.67, "norm": "batch", "head_prior": 0.01},
-        "training": {"frames_per_epoch": 100, "weight_decay": 0.01, "clip_norm": 5.0},
+        "training": {"max_side": 96, "frames_per_epoch": 100, "weight_decay": 0.01, "clip_norm": 5.0},
         "risk": {"beta": 0.0, "gamma": 1.0, "keep": 1.0, "frames": "sum"},
         "phases": {
             "warmup_epochs": 50,
@@ -31,7 +31,7 @@ def test_the_defaults_are_the_methods_numbers():
             "last_control": 0.04,
             "smoothing": 0.05,
         },
-        "stopping": {"variance": 0.007, "window": 10, "minimum": 30, "halts": True},
+        "stopping": {"variance": 0.007, "window": 10, "minimum": 30, "halts": False},
         "tracking": {"radius": 0.05, "reach": 2.0, "prune": 0.4},
     }
     found = {section: {name: table[section][name] for name in values} for section, values in expected.items()}

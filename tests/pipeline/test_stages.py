@@ -19,7 +19,7 @@ from fewpoint.pipeline.stages import (
     take_weights,
 )
 from fewpoint.pipeline.task import Task
-from tiny_runs import TINY, make_task
+from tiny_runs import TINY, TINY_PAPER, make_task
 
 CPU = torch.device("cpu")
 
@@ -108,6 +108,19 @@ def test_batches_are_divided_only_for_a_single_network_that_learns_from_targets(
     assert prepare_learning({"": task}, samples, 0).trainer.recipe.training.parts == 1
     assert prepare_learning({"": task}, samples, 0, targets).trainer.recipe.training.parts == 2
     assert prepare_learning({"": several}, samples, 0, targets).trainer.recipe.training.parts == 1
+
+
+def test_of_several_objects_each_ends_its_estimation_by_itself():
+    """Their weights do not go back to a window, so that nobody may go on learning while priors are swept away."""
+    task = make_task(TINY_PAPER)
+    tasks = {"a": task, "b": task}
+    superpixels = SuperpixelMap(np.zeros(task.sequence.shape[:3], np.int32))
+    samples = prepare_samples(tasks, superpixels, (task.points, task.points), CPU)
+    halts = [
+        prepare_learning(given, samples[: len(given)], 0).schedule.estimator.stopping.halts
+        for given in ({"": task}, tasks)
+    ]
+    assert halts == [False, True]
 
 
 def test_weights_that_are_not_a_number_leave_the_network_its_own():

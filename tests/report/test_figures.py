@@ -116,5 +116,5 @@ def test_the_stopping_curves_name_phases_limits_and_epochs(history):
     past = history(9, 5)  # epochs 4 to 6 estimate
     halted = tuple(replace(record, stopped=record.epoch == 6) for record in past.records)
     svg = draw_stopping_curves(replace(past, records=halted, selected_epoch=5), 0.2, StoppingRule(0.007, 1, 2))
-    named = ["warm-up", "estimation", "final", "threshold 0.007", "bound 20.0 %", "selected: 5", "halted: 6"]
-    assert all(f"<!-- {name} -->" in svg for name in [*named, "earliest halt: 6"])
+    named = ["warm-up", "estimation", "final", "threshold 0.007", "bound 20.0 %", "selected: 5", "window full: 6"]
+    assert all(f"<!-- {name} -->" in svg for name in [*named, "earliest: 6"])

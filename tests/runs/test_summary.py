@@ -56,6 +56,7 @@ def test_figures_by_hand(judged):
         "bound_doubt": 0.0,
         "epochs": 1,
         "selected_epoch": 1,
+        "selected_by": "neither",
         "notes": [],
         "warnings": [],
     }

@@ -41,8 +41,6 @@ COMPETITORS = (
 PEERS = ("sam-points", "sam-points-bound", "sam-points-best")  # if their model has been fetched
 CONST_FACTORS = (0.8, 1.0, 1.2, 1.4)
 BOUND_FACTORS = (1.2, 1.4, 1.6, 1.8)
-# The estimation goes on after its rule has held, as its authors ran it, so that figures show what would have followed.
-COURSE: Changes = (("stopping.halts", False),)
 # What a competitor is tuned over, against the truth, as the paper's were; its own settings are tried as well.
 TUNED: dict[str, tuple[Changes, ...]] = {
     "eel": tuple((("propagation.keep", keep), ("propagation.links", links)) for keep in (0.8, 0.95) for links in LINKS),
@@ -159,7 +157,7 @@ class Plan:
         if self.methods and method not in self.methods:
             return ()
         name, changes = variant
-        chosen = Variant(name or ("changed" if self.changes else "plain"), (*COURSE, *self.changes, *changes))
+        chosen = Variant(name or ("changed" if self.changes else "plain"), (*self.changes, *changes))
         return tuple(
             Cell(method, sequence, chosen, sequence.choose_points((POINTS,))[0], bound, seed)
             for sequence in self.sequences

@@ -39,7 +39,7 @@ class EpochRecord:
     mean_prior: mean over frames of the prior used in the epoch.
     negative_variance: variance of the probability over samples below 0.5.
     largest_positive_share: largest share of a frame at 0.5 or above.
-    stop_streak: epochs in a row on which both stopping conditions held. stopped: the rule halted here.
+    stop_streak: epochs in a row on which both stopping conditions held. stopped: the window was filled here.
     """
 
     epoch: int
@@ -87,3 +87,16 @@ class PriorHistory:
 
     def __len__(self) -> int:
         return len(self.records)
+
+    @property
+    def selected_by(self) -> str:
+        """What decided which epoch was selected; empty if none was.
+
+        "rule": its conditions began to hold there. "minimum": they had held before, and only the least number of epochs
+        put the selection off. "neither": they did not hold long enough in time.
+        """
+        if not 0 < self.selected_epoch <= len(self.records):
+            return ""
+        if not any(record.stopped for record in self.records):
+            return "neither"
+        return "minimum" if self.records[self.selected_epoch - 1].stop_streak > 1 else "rule"

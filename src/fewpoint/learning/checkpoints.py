@@ -11,12 +11,13 @@ from typing import Any, BinaryIO
 import torch
 
 from fewpoint.core import EpochRecord
+from fewpoint.io.atomic import write_atomically
 from fewpoint.learning.kalman import Gaussian
 from fewpoint.learning.phases import Learning, Progress
 from fewpoint.learning.stopping import StopState
 
 LEAST_SECONDS = 10.0  # between checkpoints: on a fast GPU, writing one takes as long as an epoch
-BEGINNING, DIGEST = b"fewpoint checkpoint 1\n", 32  # then the SHA-256 of all that follows
+BEGINNING, DIGEST = b"fewpoint checkpoint 2\n", 32  # then the SHA-256 of all that follows
 SHORT_SECONDS = 0.1  # to write one; if it takes longer, the interval grows in proportion
 
 
@@ -35,6 +36,13 @@ def sparingly(save: Callable[[Any], None]) -> Callable[[Any], None]:
     return save_in_time
 
 
+def resume(learning: Learning, path: Path, owner: str = "") -> Callable[[Learning], None]:
+    """Continue from the checkpoint at the path if there is one; the function returned writes one there, sparingly."""
+    if path.exists():
+        load_learning(learning, path, owner)
+    return sparingly(lambda state: write_atomically(path, lambda file: save_learning(state, file, owner)))
+
+
 def save_learning(learning: Learning, file: BinaryIO, owner: str = "") -> None:
     """Write all that is needed to continue; tensors and plain values only, so that loading runs no code.
 
@@ -45,7 +53,7 @@ def save_learning(learning: Learning, file: BinaryIO, owner: str = "") -> None:
         "owner": owner,
         "trainer": learning.trainer.state_dict(),
         "courses": courses,
-        "window_weights": learning.window_weights,
+        "window": learning.window,
     }
     stream = BytesIO()
     torch.save(payload, stream)
@@ -65,7 +73,7 @@ def load_learning(learning: Learning, path: Path, owner: str = "") -> None:
     if payload["owner"] != owner:
         return
     learning.trainer.load_state_dict(payload["trainer"])
-    learning.window_weights = payload["window_weights"]
+    learning.window = payload["window"]
     for course, stored in zip(learning.courses, payload["courses"], strict=True):
         course.progress, course.remembered = _unpack(stored["progress"]), stored["remembered"]
 

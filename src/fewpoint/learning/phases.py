@@ -228,7 +228,7 @@ class Course:
         state = estimator.update(progress.state, seen, self.bound)
         stop = estimator.judge(progress.stop, seen, progress.records[-1], self.bound)
         stopped = stop.held and not stop.overdue and not progress.stop.held
-        record = replace(progress.records[-1], stop_streak=stop.streak, stopped=stopped)
+        record = replace(progress.records[-1], stop_streak=stop.calm, stopped=stopped)
         self.progress = replace(
             progress, state=state, priors=state.mean, stop=stop, records=(*progress.records[:-1], record)
         )
@@ -291,13 +291,13 @@ class Learning:
     start of the stopping window only if there is one object: several objects share them.
 
     seen: (T, K, h, w) logits of the last observation if it was exact and the weights are still those observed.
-    window_weights: the weights of the epoch that the stopping rule would select.
+    window: weights and Adam's moments of the epoch that the stopping rule would select.
     """
 
     trainer: Trainer
     courses: tuple[Course, ...]
     seen: Tensor | None = None
-    window_weights: dict[str, Tensor] | None = None
+    window: dict[str, Any] | None = None
 
     @classmethod
     def start(cls, trainer: Trainer, bounds: dict[str, AreaBound], schedule: Schedule) -> "Learning":
@@ -391,15 +391,15 @@ class Learning:
             )
 
     def _settle_weights(self) -> None:
-        """With one object, remember the weights that may be returned to, and return to them after the estimation."""
+        """With one object, remember weights and moments that may be returned to, and return after the estimation."""
         course, *others = self.courses
         if others:
             return
         if course.progress.records[-1].phase == ESTIMATION and course.progress.stop.promising:
-            self.window_weights = {name: value.clone() for name, value in self.trainer.network.state_dict().items()}
-        if course.just_estimated() and course.progress.stop.held and self.window_weights is not None:
-            self.trainer.network.load_state_dict(self.window_weights)
-            self.window_weights, self.seen = None, None
+            self.window = self.trainer.copy_learnt()
+        if course.just_estimated() and course.progress.stop.held and self.window is not None:
+            self.trainer.return_to(self.window)
+            self.window, self.seen = None, None
 
 
 def mean_record(records: Sequence[EpochRecord]) -> EpochRecord:

@@ -78,7 +78,7 @@ class TrainingSettings:
     chunk. Each chunk has its own batch statistics, however many cores there are.
     """
 
-    max_side: int = 512
+    max_side: int = 96
     radius: float = 0.0
     batch: int = 10
     frames_per_epoch: int = 100
@@ -271,17 +271,17 @@ class PriorSettings:
 
 @dataclass(frozen=True)
 class StoppingSettings:
-    """When the estimation of the priors ends.
+    """Which epoch of the estimation of the priors is selected.
 
     variance: threshold tau on the variance of pseudo-negatives. window: epochs in a row. minimum: epochs before the
     window. halts: whether the estimation ends with the window; if not, it goes on to its last epoch, and only then
-    returns to what the window selected, so that figures can show what would have followed.
+    returns to what the window selected, so that all curves are whole. Of several objects each halts by itself.
     """
 
     variance: float = 0.007
     window: int = 10
     minimum: int = 30
-    halts: bool = True
+    halts: bool = False
 
     def __post_init__(self) -> None:
         require("stopping", "variance", self.variance > 0, "above 0", self.variance)
@@ -293,15 +293,16 @@ class StoppingSettings:
 class AugmentationSettings:
     """A random combination, each kind applied to a frame with the given probability.
 
-    noise, blur, gamma: largest strengths: standard deviation on the scale 0 … 1 of the frames, bilateral range on the
-    same scale, and factor of the exponent. flips: mirror frames and superpixels along both axes.
+    noise, blur, gamma: largest strengths: standard deviation on the scale 0 … 1 of the frames, range of the bilateral
+    blur on the same scale (neighbours that differ by 3 of it hardly count; at half the scale, all count), and factor of
+    the exponent. flips: mirror frames and superpixels along both axes.
     rotation, scale, shift: largest turn in degrees, largest factor of size, and largest move as a share of half the
     frame, of each frame together with its superpixels; 0, 1 and 0 leave frames as they are.
     """
 
     probability: float = 0.5
     noise: float = 0.1
-    blur: float = 0.5
+    blur: float = 0.1
     gamma: float = 1.5
     flips: bool = False
     rotation: float = 0.0

@@ -12,6 +12,7 @@ class StopState:
 
     promising: the epoch just over is the one that would be selected: it begins a streak, or is the first that could.
     overdue: no streak that began in time filled the window, so that the last promising epoch is selected.
+    calm: epochs in a row on which both conditions held, those before the least number included.
     """
 
     streak: int = 0
@@ -19,6 +20,7 @@ class StopState:
     halted: bool = False
     promising: bool = False
     overdue: bool = False
+    calm: int = 0
 
 
 def update_stop(state: StopState, epoch: int, calm: bool, latest: int, settings: StoppingSettings) -> StopState:
@@ -29,15 +31,17 @@ def update_stop(state: StopState, epoch: int, calm: bool, latest: int, settings:
 
     >>> settings = StoppingSettings(window=2, minimum=0)
     >>> update_stop(StopState(streak=1), 2, calm=True, latest=9, settings=settings)
-    StopState(streak=2, held=True, halted=True, promising=False, overdue=False)
+    StopState(streak=2, held=True, halted=False, promising=False, overdue=False, calm=1)
     """
+    in_a_row = state.calm + 1 if calm else 0
     if state.held:
-        return replace(state, streak=0, promising=False)
+        return replace(state, streak=0, promising=False, calm=in_a_row)
     may_begin = state.streak > 0 or settings.minimum < epoch <= latest
     streak = state.streak + 1 if calm and may_begin else 0
     overdue = streak == 0 and epoch > max(latest, settings.minimum)
     held = streak >= settings.window or overdue
-    return StopState(streak, held, held and settings.halts, streak == 1 or epoch == settings.minimum + 1, overdue)
+    promising = streak == 1 or epoch == settings.minimum + 1
+    return StopState(streak, held, held and settings.halts, promising, overdue, in_a_row)
 
 
 def is_calm(variance: float, largest_share: float, bound: float, settings: StoppingSettings) -> bool:

@@ -138,14 +138,22 @@ class Trainer:
             "device": self._noise.device.type,
         }
 
+    def copy_learnt(self) -> dict[str, Any]:
+        """A copy of the weights and of Adam's moments."""
+        return _clone({"network": self.network.state_dict(), "optimiser": self._optimiser.state_dict()})
+
+    def return_to(self, learnt: dict[str, Any]) -> None:
+        """Go on from weights and moments that copy_learnt returned; random numbers go on as they are."""
+        self.network.load_state_dict(learnt["network"])
+        self._optimiser.load_state_dict(learnt["optimiser"])
+
     def load_state_dict(self, state: dict) -> None:
         """Continue from a state; before the first epoch only, since a captured graph refers to its memory.
 
         From a state of another kind of device only weights and moments are taken, not the noise, which means nothing
         here: training continues, but not to the bit.
         """
-        self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        self.return_to(state)
         self._order.set_state(state["order"])
         if state["device"] == self._noise.device.type:
             self._noise.set_state(state["noise"])
@@ -227,8 +235,7 @@ class Trainer:
         graph.register_generator_state(self._noise)
         with _uncounted(self.network), torch.cuda.graph(graph):
             self._train_batch()
-        self.network.load_state_dict(before["network"])
-        self._optimiser.load_state_dict(before["optimiser"])
+        self.return_to(before)
         self._noise.set_state(before["noise"])
         self._totals.copy_(totals)
         return graph.replay

@@ -40,7 +40,9 @@ class DefaultSettings:
     )
     risk: RiskSettings = field(default_factory=RiskSettings)
     warmup: WarmUpSettings = field(default_factory=WarmUpSettings)
-    augmentation: AugmentationSettings = AugmentationSettings(flips=True, rotation=20.0, scale=1.25, shift=0.1)
+    augmentation: AugmentationSettings = AugmentationSettings(
+        blur=0.5, flips=True, rotation=20.0, scale=1.25, shift=0.1
+    )
     rounds: RoundSettings = field(default_factory=RoundSettings)
     refine: RefineSettings = field(default_factory=RefineSettings)
     warm_start: WarmStartSettings = field(default_factory=WarmStartSettings)

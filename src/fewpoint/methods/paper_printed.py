@@ -25,6 +25,7 @@ PRINTED: Changes = (
     ("training.frames_per_epoch", 1),
     ("training.clip_norm", math.inf),
     ("stopping.minimum", 0),
+    ("stopping.halts", True),
     ("tracking.reach", 0.0),
 )
 

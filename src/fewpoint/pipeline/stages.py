@@ -82,7 +82,7 @@ def prepare_learning(
     recipe = Recipe(objectives, _choose_training(first, from_points), plan.augmentation)
     trainer = Trainer(network, samples, recipe, seed)
     bounds = {name: task.settled_bound for name, task in tasks.items()}
-    learning = Learning.start(trainer, bounds, _choose_schedule(first, from_points))
+    learning = Learning.start(trainer, bounds, _choose_schedule(tasks, from_points))
     for course, own in zip(learning.courses, targets or (), strict=False):
         course.show_priors(own.share())
     return learning
@@ -111,8 +111,9 @@ def _choose_training(task: Task, from_points: bool) -> TrainingSettings:
     return replace(training, parts=1) if from_points or networks > 1 else training
 
 
-def _choose_schedule(task: Task, from_points: bool) -> Schedule:
+def _choose_schedule(tasks: Tasks, from_points: bool) -> Schedule:
     """The phases of a network that learns from the points, is in a further round, or is refined."""
+    task = _first(tasks)
     plan = task.plan
     if from_points:
         phases = plan.phases
@@ -120,7 +121,9 @@ def _choose_schedule(task: Task, from_points: bool) -> Schedule:
         phases = PhaseSettings.only_warm_up(plan.refine.epochs, plan.refine.rate)
     else:
         phases = PhaseSettings.only_warm_up(plan.rounds.round_epochs, plan.rounds.round_rate)
-    return Schedule(phases, FilteredPriors(plan.priors, plan.stopping))
+    # The weights of several objects do not return to a window, so that each must end its estimation with its own.
+    stopping = plan.stopping if len(tasks) == 1 else replace(plan.stopping, halts=True)
+    return Schedule(phases, FilteredPriors(plan.priors, stopping))
 
 
 def lower_output(network: Network, number: int, amount: float) -> None:

@@ -251,16 +251,16 @@ def _shade_phases(panel: "Axes", history: PriorHistory) -> None:
 
 
 def _mark_epochs(panel: "Axes", history: PriorHistory, rule: StoppingRule | None) -> None:
-    """Upright lines at the selected epoch, at the halt, and where the rule may hold first."""
+    """Upright lines at the selected epoch, where its window was full, and where it may be full first."""
     if history.selected_epoch:
         panel.axvline(history.selected_epoch, color=RED, linewidth=1.4, label=f"selected: {history.selected_epoch}")
     for record in history.records:
         if record.stopped:
-            panel.axvline(record.epoch, color=INK, linewidth=1.2, linestyle="-.", label=f"halted: {record.epoch}")
+            panel.axvline(record.epoch, color=INK, linewidth=1.2, linestyle="-.", label=f"window full: {record.epoch}")
     first = next((record.epoch for record in history.records if record.phase == "estimation"), None)
     if rule is not None and first is not None:
         earliest = first - 1 + rule.minimum + rule.window
-        panel.axvline(earliest, color=GREEN, linewidth=1.4, linestyle=":", label=f"earliest halt: {earliest}")
+        panel.axvline(earliest, color=GREEN, linewidth=1.4, linestyle=":", label=f"earliest: {earliest}")
 
 
 def _collect(history: PriorHistory, field: str) -> np.ndarray:

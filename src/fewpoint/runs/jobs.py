@@ -87,7 +87,12 @@ def _run_in(task: Task, folder: RunFolder, listener: Listener) -> Result:
     tell_notes(task.sequence, listener)
     for doubt in doubt_clicks(task.sequence, task.points):
         listener(Message(doubt, warning=True))
-    return run_task(task, folder, listener)
+    result = run_task(task, folder, listener)
+    for name, each in result.objects.items():
+        if each.history.selected_by:
+            selected, by = each.history.selected_epoch, each.history.selected_by
+            logger.info("priors%s: epoch %d was selected by %s", f" of {name}" if name else "", selected, by)
+    return result
 
 
 def read_job(job: Job, sequence: ImageSequence | None = None) -> Task:

@@ -71,6 +71,7 @@ def _describe_object(result: Result, judged: Judgement) -> dict[str, Any]:
         "bound_doubt": result.bound.doubt,
         "epochs": len(history),
         "selected_epoch": history.selected_epoch,
+        "selected_by": history.selected_by,
         "notes": list(_notes(result)),
         "warnings": [*find_warnings(result), *judged.doubts],
     }

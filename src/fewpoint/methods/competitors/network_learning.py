@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from fewpoint.core import (
     SuperpixelMap,
     SuperpixelsReady,
 )
+from fewpoint.learning.checkpoints import resume
 from fewpoint.learning.devices import choose_device, cpu_threads
 from fewpoint.learning.objectives import Objective
 from fewpoint.learning.phases import Learning, Schedule
@@ -25,7 +27,7 @@ from fewpoint.learning.training import Recipe, Trainer
 from fewpoint.learning.working import WorkingSize
 from fewpoint.methods.competitors.settings import NetworkLearningSettings
 from fewpoint.models.networks import build_network
-from fewpoint.superpixels.regions import region_means, regions_at_points
+from fewpoint.superpixels.regions import region_probabilities, regions_at_points
 from fewpoint.superpixels.slic import segment_frames
 from fewpoint.tracking.paths import masks_from_regions, track
 from fewpoint.tracking.settings import TrackingSettings
@@ -33,7 +35,7 @@ from fewpoint.tracking.settings import TrackingSettings
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """What a network is trained for. objective: made from the samples."""
+    """What a network is trained for. objective: made from the samples. folder: of its checkpoint; None keeps none."""
 
     sequence: ImageSequence
     points: PointSet
@@ -41,6 +43,7 @@ class Assignment:
     objective: Callable[[SampleSet], Objective]
     schedule: Schedule
     tracking: TrackingSettings
+    folder: Path | None = None
 
 
 def segment_by_network(
@@ -52,7 +55,7 @@ def segment_by_network(
         superpixels = segment_frames(sequence, settings.superpixels, listener)
         listener(SuperpixelsReady(superpixels))
         learning = prepare_learning(assignment, superpixels, settings, seed, choose_device(device))
-        learning.run(listener, lambda _: None)
+        learning.run(listener, _checkpoint(learning, assignment.folder))
         (course,) = learning.courses
         probabilities = predict_maps(learning)
         masks = choose_masks(superpixels, probabilities, points, assignment.bound, assignment.tracking)
@@ -80,6 +83,14 @@ def prepare_learning(
     return Learning.start(trainer, {"": assignment.bound}, assignment.schedule)
 
 
+def _checkpoint(learning: Learning, folder: Path | None) -> Callable[[Learning], None]:
+    """Resume from what a killed run left in the folder; the function returned writes checkpoints."""
+    if folder is None:
+        return lambda _: None
+    folder.mkdir(parents=True, exist_ok=True)
+    return resume(learning, folder / "checkpoint.pt")
+
+
 def predict_maps(learning: Learning) -> ProbabilityMaps:
     """Probabilities at the input's size; zero on frames marked absent."""
     trainer = learning.trainer
@@ -98,9 +109,9 @@ def choose_masks(
     settings: TrackingSettings,
 ) -> np.ndarray:
     """(T, H, W) bool: superpixels on tracked paths, or without tracking those at 0.5 or above, and clicked ones."""
-    means = region_means(superpixels, probabilities.values)
+    likely = region_probabilities(superpixels, probabilities.values)
     tracked = settings.enabled
-    selected = track(means, superpixels, points, bound, settings=settings).selected if tracked else means >= 0.5
+    selected = track(likely, superpixels, points, bound, settings=settings).selected if tracked else likely >= 0.5
     selected[regions_at_points(superpixels, points)] = True
     masks = masks_from_regions(superpixels, selected)
     masks[list(points.absent)] = False

@@ -25,7 +25,7 @@ LOWEST_TORCH ?= torch==2.6.0
 LOWEST_FROM ?= --torch-backend cpu
 LOWEST_TESTS := $(addprefix tests/,core evaluation io learning models report superpixels tracking) src
 
-.PHONY: demo demo-gpu annotate test shadow nightly fuzz faults lowest
+.PHONY: demo demo-gpu annotate test shadow cells nightly fuzz faults lowest
 .PHONY: constraints licences sbom package types lint format docs docs-serve bench-speed system system-nightly clean
 
 demo: $(VENV)/installed
@@ -46,6 +46,11 @@ test: $(VENV)/installed-test
 # Every stage of small runs, byte for byte, against the program of the commit that tests/shadow/BASE names.
 shadow: $(VENV)/installed-test
 	$(BIN)/python tests/shadow/compare.py $(CASE)
+
+# The cells of the paper's tables that are missing, in the background; CELLS="--jobs 2" runs two at once, --stop ends them.
+CELLS ?=
+cells: $(VENV)/installed-test
+	$(BIN)/python benchmarks/cells/start.py $(CELLS)
 
 # All other tests, which take longer or need more.
 nightly: $(VENV)/installed-test,nightly build/node/installed

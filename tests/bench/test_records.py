@@ -19,7 +19,8 @@ def make_history() -> PriorHistory:
 def test_a_record_comes_back_as_it_was(tmp_path):
     masks = np.random.default_rng(0).random((2, 3, 5)) < 0.5
     shown = Shown(1, np.array([[0, 1, 1]], np.int32), np.array([1]), np.array([[0.25, 0.5]], np.float16))
-    write_record(Record(masks, ~masks, Course.of(make_history(), [0.1, 0.2, None, 0.4]), shown), tmp_path / "r.npz")
+    course = Course.of(make_history(), [0.1, 0.2, None, 0.4], [0.5, 0.6, None, 0.7])
+    write_record(Record(masks, ~masks, course, shown), tmp_path / "r.npz")
     back = read_record(tmp_path / "r.npz")
     np.testing.assert_array_equal(back.masks, masks)
     np.testing.assert_array_equal(back.untracked, ~masks)
@@ -28,6 +29,7 @@ def test_a_record_comes_back_as_it_was(tmp_path):
     assert back.course.selected == 2
     np.testing.assert_allclose(back.course.variance, [0.01, 0.02, 0.03, 0.04])
     np.testing.assert_allclose(back.course.errors, [0.1, 0.2, np.nan, 0.4])
+    np.testing.assert_allclose(back.course.f1, [0.5, 0.6, np.nan, 0.7])
     np.testing.assert_array_equal(back.course.priors, make_history().priors)
     assert back.shown.paint(1).tolist() == [[0.25, 0.5, 0.5]]
 

@@ -121,9 +121,9 @@ def check_libraries(theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
             raise ShadowError(f"{name} must be of one version, BASE ran with {theirs[name]} and this tree {ours[name]}")
 
 
-def make_base(commit: str) -> Side:
+def make_base(commit: str, build: Path = BUILD) -> Side:
     """The tree of a commit and an environment for it, both made once for the libraries that are here."""
-    folder = BUILD / commit[:12]
+    folder = build / commit[:12]
     tree, env, done = folder / "tree", folder / "env", folder / "installed"
     side = Side(tree, env / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     here = json.dumps(describe_machine(), indent=1)

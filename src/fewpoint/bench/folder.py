@@ -1,7 +1,8 @@
 """The folder of a suite's results, which the same command goes on with.
 
 suite.json              whose folder it is
-cells/KEY/result.json   what one cell gave, written last; montage.png and record.npz next to it, or error.txt
+cells/KEY/result.json   what one cell gave, written last; montage.png, record.npz, regions.npz next to it, or error.txt
+cells/KEY/run           of a cell that was killed: what it goes on with; its epochs' scores lie in epochs.jsonl
 ceilings/KEY.json       Max SP of one sequence
 starts/KEY/             the run that people correct, for as long as one of them is not done
 results.csv, tables.md, tables.tex, report.html; of efforts also effort.png

@@ -1,5 +1,6 @@
 """Every method that a suite may name."""
 
+from pathlib import Path
 from typing import Any
 
 from fewpoint.bench.oracles import ORACLES
@@ -63,11 +64,17 @@ def find_settings(name: str, changes: Changes = ()) -> Any:
 
 
 def build_method(
-    name: str, changes: Changes = (), device: str = "auto", listener: Listener = ignore, witness: str = ""
+    name: str,
+    changes: Changes = (),
+    device: str = "auto",
+    listener: Listener = ignore,
+    witness: str = "",
+    folder: Path | None = None,
 ) -> Segmenter:
     """A blind method with its settings changed; one that learns reports to the listener how it goes.
 
-    witness: a pretrained model that has a say in the masks of fewpoint's own methods.
+    witness: a pretrained model that has a say in the masks of fewpoint's own methods. folder: where those go on if they
+    are killed.
     """
     check_blind(name)
     settings = find_settings(name, changes)
@@ -75,7 +82,7 @@ def build_method(
         return build_competitor(name, settings, device, listener)
     from fewpoint.runs.segmenter import PresetSegmenter  # loads torch
 
-    return PresetSegmenter(name, settings, device, listener, witness)
+    return PresetSegmenter(name, settings, device, listener, witness, folder)
 
 
 def _own_settings(name: str) -> Any:

@@ -6,6 +6,7 @@ constructor, and no method can get it through the interface that all methods sha
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,17 @@ ORACLES: dict[str, Any] = {
 
 
 def build_oracle(
-    name: str, truth: np.ndarray, settings: Any, device: str = "auto", listener: Listener = ignore
+    name: str,
+    truth: np.ndarray,
+    settings: Any,
+    device: str = "auto",
+    listener: Listener = ignore,
+    folder: Path | None = None,
 ) -> Segmenter:
-    """The method, given what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean."""
+    """The method, given what it needs to know of (T, H, W) bool truth: the masks, the shares, or their mean.
+
+    folder: where one that trains goes on if it is killed.
+    """
     if name == "max-sp":
         return MaxSp(truth)
     if name == "sam-points-best":
@@ -48,7 +57,7 @@ def build_oracle(
         return TrueBox(truth)
     shares = true_shares(truth)
     priors = shares if name == "nnpu-true" else np.full_like(shares, shares.mean())
-    return NnPu(name, priors, settings, device, listener)
+    return NnPu(name, priors, settings, device, listener, folder)
 
 
 def take_best(frame: int, answer: Answer, bound: AreaBound, *, truth: np.ndarray) -> np.ndarray:

@@ -18,9 +18,9 @@ RECORD_FILE = "record.npz"
 class Course:
     """How a method that learns went, one entry per epoch; empty for one that does not.
 
-    phases: (E,) names. priors, observed, positive_share: (E, T). variance: (E,) of pseudo-negatives. errors: (E,) mean
-    absolute error of the priors, NaN if an epoch was not scored. selected: the epoch that the stopping rule chose,
-    0 if none was.
+    phases: (E,) names. priors, observed, positive_share: (E, T). variance: (E,) of pseudo-negatives. errors, f1: (E,)
+    mean absolute error of the priors and F1 of the superpixels, NaN if an epoch was not scored. selected: the epoch
+    that the stopping rule chose, 0 if none was.
     """
 
     phases: np.ndarray
@@ -30,10 +30,11 @@ class Course:
     variance: np.ndarray
     errors: np.ndarray
     selected: int
+    f1: np.ndarray
 
     @classmethod
-    def of(cls, history: PriorHistory, errors: Sequence[float | None]) -> "Course":
-        """The course that a history records; errors: one per epoch."""
+    def of(cls, history: PriorHistory, errors: Sequence[float | None], f1: Sequence[float | None] = ()) -> "Course":
+        """The course that a history records; errors, f1: one per epoch, None or no f1 at all if it is not known."""
         return cls(
             phases=np.array([record.phase for record in history.records], dtype=np.str_),
             priors=history.priors,
@@ -42,6 +43,7 @@ class Course:
             variance=np.array([record.negative_variance for record in history.records], np.float64),
             errors=np.array(errors, np.float64),
             selected=history.selected_epoch,
+            f1=np.array(f1 or [None] * len(errors), np.float64),
         )
 
     @property
@@ -100,6 +102,7 @@ def read_record(path: Path) -> Record:
     """Read what write_record wrote."""
     stored = load_arrays(path)
     shape = tuple(stored["shape"].tolist())
+    stored.setdefault("course_f1", np.full(len(stored["course_errors"]), np.nan))  # earlier versions kept none
     course: dict[str, Any] = {name: stored[f"course_{name}"] for name in Course.__dataclass_fields__}
     course["selected"] = int(course["selected"])
     shown = None

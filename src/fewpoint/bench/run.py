@@ -66,10 +66,16 @@ def run_suite(
     return BenchResult(rows, tuple(outcome for outcome in outcomes if outcome.error), efforts)
 
 
-def plan_jobs(sequences: Iterable[BenchSequence], cells: Iterable[Cell], folder: BenchFolder, device: str) -> list[Job]:
+def plan_jobs(
+    sequences: Iterable[BenchSequence],
+    cells: Iterable[Cell],
+    folder: BenchFolder,
+    device: str,
+    resumes: bool = False,
+) -> list[Job]:
     """The ceilings of the sequences that are not known yet, then the cells, each key once.
 
-    Efforts that correct the same run are one job.
+    Efforts that correct the same run are one job. resumes: whether a killed cell goes on where it was.
     """
     ceilings = [sequence for sequence in sequences if not folder.ceiling(sequence).exists()]
     jobs = [_order_ceiling(sequence, folder) for sequence in ceilings]
@@ -77,7 +83,7 @@ def plan_jobs(sequences: Iterable[BenchSequence], cells: Iterable[Cell], folder:
     for cell in {cell.key: cell for cell in cells}.values():
         same_start.setdefault(cell.start.key, []).append(cell)
     for same in same_start.values():
-        jobs += [_order_cell(cell, folder, device) for cell in same if cell.effort is None]
+        jobs += [_order_cell(cell, folder, device, resumes) for cell in same if cell.effort is None]
         efforts = [cell for cell in same if cell.effort is not None]
         jobs += [_order_efforts(efforts, folder, device)] if efforts else []
     return jobs
@@ -117,9 +123,9 @@ def _order_ceiling(sequence: BenchSequence, folder: BenchFolder) -> Job:
     )
 
 
-def _order_cell(cell: Cell, folder: BenchFolder, device: str) -> Job:
+def _order_cell(cell: Cell, folder: BenchFolder, device: str, resumes: bool) -> Job:
     out = str(folder.result(cell).parent)
-    order = CellOrder(cell.job(device), str(cell.sequence.truth), cell.bound, out, cell.points)
+    order = CellOrder(cell.job(device), str(cell.sequence.truth), cell.bound, out, cell.points, resumes)
     return Job(_name(cell), f"{cell.method} {cell.variant.name}", WORK, write_order(order), folder.cell_error(cell))
 
 

@@ -1,5 +1,6 @@
 """One piece of work, done in a process of its own."""
 
+import shutil
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from fewpoint.bench.cases import MONTAGE_FILE, RESULT_FILE, Case, read_case, write_montage
 from fewpoint.bench.effort import EffortOrder, run_efforts
-from fewpoint.bench.epochs import EpochScores
+from fewpoint.bench.epochs import EPOCHS_FILE, EpochScores
 from fewpoint.bench.folder import write_ceiling
 from fewpoint.bench.methods import build_method, find_settings
 from fewpoint.bench.oracles import ORACLES, build_oracle
@@ -20,14 +21,17 @@ from fewpoint.core import Listener, Result, Segmenter, SuperpixelMap
 from fewpoint.core.job import Job
 from fewpoint.core.settings import has_setting, override
 from fewpoint.evaluation.metrics import prior_error, score_absence, score_masks
-from fewpoint.io.atomic import write_json
+from fewpoint.io.atomic import write_arrays, write_json
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
 from fewpoint.io.memory import measure_peak
 from fewpoint.methods.registry import is_own
 from fewpoint.report.judging import judge
+from fewpoint.superpixels.regions import region_probabilities
 
 WORK = "fewpoint.bench.worker:perform"
+REGIONS_FILE = "regions.npz"  # f: (total,) float16 of the superpixels, counts: of each frame
+RUN_FOLDER = "run"  # of what a killed cell goes on with
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ class CellOrder:
     """Run a job and leave its result and montage in the folder `out`.
 
     truth: path of the true masks. bound: the protocol by which the job's bound is made of the truth. points: the kind
-    of those that a job without any gets, made of the truth.
+    of those that a job without any gets, made of the truth. resumes: whether training keeps checkpoints in `out`, from
+    which a killed cell goes on.
     """
 
     job: Job
@@ -43,6 +48,7 @@ class CellOrder:
     bound: str
     out: str
     points: str = CENTRE
+    resumes: bool = False
 
     @property
     def method(self) -> str:
@@ -93,8 +99,8 @@ def perform(values: dict[str, Any]) -> None:
 
 def run_cell(order: CellOrder) -> None:
     """Read, segment, score, draw; the result is written last, so that its presence means a finished cell."""
-    case = read_case(order.job, order.truth, order.points)
-    epochs = EpochScores(case.truth)
+    case, out = read_case(order.job, order.truth, order.points), Path(order.out)
+    epochs = EpochScores(case.truth, out / EPOCHS_FILE if order.resumes else None)
     method = _build(order, case.truth, epochs)
     started = time.perf_counter()
     result = method.segment(case.sequence, case.points, give_bound(order.bound, case.truth), seed=order.job.seed or 0)
@@ -103,13 +109,17 @@ def run_cell(order: CellOrder) -> None:
     untracked = leave_out_last_step(order, result, case, epochs.superpixels)
     if untracked is not None:
         measurement = _add_untracked(measurement, untracked, case.truth)
-    out = Path(order.out)
     out.mkdir(parents=True, exist_ok=True)
     write_montage(out / MONTAGE_FILE, case, result)
-    errors = [epochs.at(record.epoch).prior_mae for record in result.history.records]
-    course = Course.of(result.history, errors)
+    scores = [epochs.at(record.epoch) for record in result.history.records]
+    course = Course.of(result.history, [each.prior_mae for each in scores], [each.f1 for each in scores])
     write_record(Record(result.masks, untracked, course, epochs.show()), out / RECORD_FILE)
+    if epochs.superpixels is not None:
+        likely = region_probabilities(epochs.superpixels, result.probabilities.values)
+        write_arrays(out / REGIONS_FILE, {"f": likely.astype(np.float16), "counts": epochs.superpixels.counts})
     write_json(out / RESULT_FILE, asdict(measurement))
+    shutil.rmtree(out / RUN_FOLDER, ignore_errors=True)
+    (out / EPOCHS_FILE).unlink(missing_ok=True)
 
 
 def measure_ceiling(order: CeilingOrder) -> None:
@@ -125,10 +135,12 @@ def measure_ceiling(order: CeilingOrder) -> None:
 
 def _build(order: CellOrder, truth: np.ndarray, listener: Listener) -> Segmenter:
     """The method of an order; one that needs the truth is handed it here."""
+    folder = Path(order.out) / RUN_FOLDER if order.resumes else None
     if order.method not in ORACLES:
-        return build_method(order.method, order.job.changes, order.job.device, listener, order.job.witness or "")
+        given = (order.method, order.job.changes, order.job.device, listener, order.job.witness or "")
+        return build_method(*given, folder)
     settings = find_settings(order.method, order.job.changes)
-    return build_oracle(order.method, truth, settings, order.job.device, listener)
+    return build_oracle(order.method, truth, settings, order.job.device, listener, folder)
 
 
 def _measure(result: Result, truth: np.ndarray, epochs: EpochScores, seconds: float) -> Measurement:

@@ -23,10 +23,12 @@ class LocalEngine:
     """So many processes at once.
 
     gpus_per_job: share of one GPU that a job takes, which then sees that GPU alone; 0 leaves GPUs to the jobs.
-    jobs: as many as the GPUs hold if it is None, or one if jobs take none.
+    jobs: as many as the GPUs hold if it is None, or one if jobs take none. apart: whether each job has a session of its
+    own, so that Ctrl-C reaches only us; in ours it can be halted with us, and has our priority between sessions.
     """
 
-    def __init__(self, jobs: int | None = None, gpus_per_job: float = 0.0) -> None:
+    def __init__(self, jobs: int | None = None, gpus_per_job: float = 0.0, *, apart: bool = True) -> None:
+        self._apart = apart
         self._shares = GpuShares(find_gpus(), gpus_per_job) if gpus_per_job else None
         most = self._shares.slots if self._shares else jobs or 1
         self.slots = min(jobs or most, most)
@@ -51,7 +53,7 @@ class LocalEngine:
     def start(self, job: Job) -> None:
         gpu = self._shares.take() if self._shares else None
         own = {} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu}
-        process = WorkerProcess(job.work, job.order, {**share_cores(self.slots), **os.environ, **own})
+        process = WorkerProcess(job.work, job.order, {**share_cores(self.slots), **os.environ, **own}, self._apart)
         self._running.append((job, process, gpu))
 
     def wait(self, seconds: float) -> list[Outcome]:
@@ -66,9 +68,9 @@ class LocalEngine:
 
 
 class WorkerProcess:
-    """A worker at work. It has its own session, so that Ctrl-C reaches only us, and we end it."""
+    """A worker at work. Apart, it has its own session, so that Ctrl-C reaches only us, and we end it."""
 
-    def __init__(self, work: str, order: dict[str, Any], environment: Mapping[str, str]) -> None:
+    def __init__(self, work: str, order: dict[str, Any], environment: Mapping[str, str], apart: bool = True) -> None:
         self._started = time.monotonic()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _close
         self._process = subprocess.Popen(
@@ -77,7 +79,7 @@ class WorkerProcess:
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
             env=safe_environment(environment),
-            start_new_session=True,
+            start_new_session=apart,
         )
         self._orders = cast(IO[bytes], self._process.stdin)  # a pipe, as was asked for
         with suppress(BrokenPipeError):  # it may be dead already; its exit code will say so

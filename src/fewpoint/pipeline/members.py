@@ -26,7 +26,7 @@ from fewpoint.core.threads import free_cores
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.decoding import load_arrays
 from fewpoint.io.runs import RunFolder
-from fewpoint.learning.checkpoints import load_learning, save_learning, sparingly
+from fewpoint.learning.checkpoints import resume
 from fewpoint.learning.heldout import NOTHING_ASKED, ask_about, held_out, hold_out
 from fewpoint.learning.phases import Course, Learning, learn_side_by_side
 from fewpoint.learning.prediction import pool_regions_of
@@ -358,9 +358,7 @@ class Rounds:
         if self.folder is None:
             return lambda state: None
         path = self.folder.artefact(f"checkpoint-{member.number}.pt" if member.number else "checkpoint.pt")
-        if path.exists():
-            load_learning(learning, path, member.name)
-        return sparingly(lambda state: write_atomically(path, lambda file: save_learning(state, file, member.name)))
+        return resume(learning, path, member.name)
 
 
 def make_object_targets(inputs: ObjectInputs, learnt: list[Learnt], from_points: bool) -> Targets:

@@ -8,6 +8,7 @@ Threshold: probability 0.5, before tracking or instead of it.
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -21,13 +22,17 @@ LARGEST_PRIOR = 0.99
 
 @dataclass(frozen=True, eq=False)
 class NnPu:
-    """Trains with (T,) given priors, times the factor of its settings; device: auto, cpu, cuda or mps."""
+    """Trains with (T,) given priors, times the factor of its settings; device: auto, cpu, cuda or mps.
+
+    folder: where a killed run finds its checkpoint; None keeps none.
+    """
 
     name: str
     priors: np.ndarray
     settings: NnPuSettings = NnPuSettings()
     device: str = "auto"
     listener: Listener = ignore
+    folder: Path | None = None
 
     def segment(self, sequence: ImageSequence, points: PointSet, bound: AreaBound | None, *, seed: int) -> Result:
         from fewpoint.learning.estimators import GivenPriors
@@ -42,5 +47,6 @@ class NnPu:
         priors = np.clip(self.priors * settings.given_prior.factor, 0, LARGEST_PRIOR)
         schedule = Schedule(replace(phases, estimation_epochs=0), GivenPriors(priors))
         objective = partial(PointObjective, settings=settings.risk)
-        assignment = Assignment(sequence, points, bound or ASSUMED_BOUND, objective, schedule, settings.tracking)
+        given = (sequence, points, bound or ASSUMED_BOUND, objective, schedule, settings.tracking)
+        assignment = Assignment(*given, folder=self.folder)
         return segment_by_network(assignment, settings, seed=seed, device=self.device, listener=self.listener)

@@ -233,7 +233,7 @@ def live(bench: Bench) -> None:
     y0, x0, y1, x1 = map(int, enclose(scene.truth == 2, 3).split(",")[1:])
     page.do(SetBox("b", 3, y0, x0, y1, x1))
     with bench.step("corrected"):
-        page.answer(answerer, folder, run=result, view=4)
+        page.answer(answerer, folder, run=result, view=3)
     with bench.step("reduced"):  # frames so wide that they are worked on at a smaller size
         wide = make_scene(5, (72, 180), 20)
         points, words = fewpoint.PointSet.from_rows(wide.clicks()[:2]), fewpoint.Words.of({3: wide.truth[3] == 1})

@@ -1,14 +1,16 @@
 """The project file NAME.fewpoint: what a person did, one line an action, safe on disk before it counts.
 
 The first line says which input the project is about; every other one holds an action, how a run now stands, how the
-project was last looked at, which run's masks are wanted, or whether they were accepted. "by" says who did an action:
+project was last looked at, which run's masks are wanted, whether they were accepted, or which masks that were answered
+live are kept. "by" says who did an action:
 
     {"format": "fewpoint project", "version": 1, "input": "frames", "input_absolute": "/data/frames", "shape": …}
     {"at": "2026-11-15T12:00:00+00:00", "action": {"object": "object", "frame": 0, "y": 31, "kind": "add_point", …}}
     {"at": "2026-11-15T12:01:00+00:00", "run": {"id": 1, "state": "running", …}}
     {"at": "2026-11-15T12:02:00+00:00", "look": {"low": -160, "high": 240}}
     {"at": "2026-11-15T12:03:00+00:00", "choice": {"run": 1, "after": 2, "version": 7}}
-    {"at": "2026-11-15T12:04:00+00:00", "review": {"verdict": "accepted", "by": "Anna.x1/t1", "version": 7}}
+    {"at": "2026-11-15T12:04:00+00:00", "answer": {"id": 3, "state": "finished", "refined_from": 2, …}}
+    {"at": "2026-11-15T12:04:01+00:00", "review": {"verdict": "accepted", "by": "Anna.x1/t1", "version": 7, …}}
 
 Lines are only ever added. The project is what comes out when all are done again in order. A last line that was cut
 short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.runs next to the file.
@@ -84,11 +86,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Review:
-    """Whether somebody who checked the masks accepts them. version: of the project at the time."""
+    """Whether somebody who checked the masks accepts them. version: of the project at the time.
+
+    result: the number of the run or answer whose masks were accepted, None if it is not known.
+    """
 
     verdict: Verdict = ""
     by: str = ""
     version: int = 0
+    result: int | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +245,10 @@ def name_person(by: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ProjectFile:
-    """A project as its file has it. length: bytes of the lines that are whole."""
+    """A project as its file has it. length: bytes of the lines that are whole.
+
+    answers: masks that were answered live and are kept, which have their numbers from the same count as runs.
+    """
 
     path: Path
     header: Header
@@ -249,6 +258,7 @@ class ProjectFile:
     look: Look = Look()
     choice: Choice | None = None
     review: Review = Review()
+    answers: dict[int, RunRecord] = field(default_factory=dict)
 
     @property
     def project(self) -> Project:
@@ -283,13 +293,14 @@ def _read_project(path: Path, version: int | None) -> ProjectFile:
     if not lines:
         raise InputError(f"{path} is not a fewpoint project; give a file that ends in {SUFFIX}")
     header = _read_header(lines[0], path)
-    history, runs, look, choice = History(Project(header.shape)), {}, Look(), None
-    review = Review()
+    history, look, choice, review = History(Project(header.shape)), Look(), None, Review()
+    results: dict[str, dict[int, RunRecord]] = {"run": {}, "answer": {}}
     for number, line in enumerate(lines[1:], start=2):
         try:
-            if "run" in line:
-                record = _read_run(line["run"])
-                runs[record.id] = record
+            kind = next((each for each in results if each in line), None)
+            if kind is not None:
+                record = _read_run(line[kind])
+                results[kind][record.id] = record
             elif "look" in line:
                 look = _read_look(line["look"])
             elif "choice" in line:
@@ -300,7 +311,7 @@ def _read_project(path: Path, version: int | None) -> ProjectFile:
                 history.do(from_table(line.get("action")), str(line.get("by", "")))
         except InputError as error:
             raise InputError(f"line {number} of {path} cannot be read: {error}") from error
-    return ProjectFile(path, header, history, runs, length, look, choice, review)
+    return ProjectFile(path, header, history, results["run"], length, look, choice, review, results["answer"])
 
 
 class ProjectLog:
@@ -309,7 +320,7 @@ class ProjectLog:
     def __init__(self, file: ProjectFile, stream: FileIO, lock: Any) -> None:
         self.path, self.header = file.path, file.header
         self.history, self.runs, self.look = file.history, dict(file.runs), file.look
-        self.choice, self.review = file.choice, file.review
+        self.choice, self.review, self.answers = file.choice, file.review, dict(file.answers)
         self._stream, self._length, self._lock = stream, file.length, lock
 
     @classmethod
@@ -343,6 +354,11 @@ class ProjectLog:
     def project(self) -> Project:
         return self.history.project
 
+    @property
+    def results(self) -> dict[int, RunRecord]:
+        """Runs and kept answers by their numbers, in order."""
+        return dict(sorted({**self.runs, **self.answers}.items()))
+
     def do(self, action: Action, by: str = "") -> None:
         """Check an action, write it down, then let it count."""
         let_count = self.history.plan(action, by)
@@ -353,6 +369,11 @@ class ProjectLog:
         """Write down how a run now stands."""
         self._append({"run": asdict(record)})
         self.runs[record.id] = record
+
+    def record_answer(self, record: RunRecord) -> None:
+        """Write down which masks that were answered live are kept."""
+        self._append({"answer": asdict(record)})
+        self.answers[record.id] = record
 
     def record_look(self, look: Look) -> None:
         """Write down how the project is looked at."""
@@ -468,11 +489,12 @@ def _read_choice(table: Any) -> Choice:
 def _read_review(table: Any) -> Review:
     try:
         verdict, by, version = table["verdict"], str(table["by"]), int(table["version"])
-    except (KeyError, TypeError, ValueError):
+        result = None if table.get("result") is None else int(table["result"])
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError("a review must have a verdict") from None
     if verdict not in get_args(Verdict):
         raise InputError("a verdict must be accepted, rejected or empty")
-    return Review(verdict, by, version)
+    return Review(verdict, by, version, result)
 
 
 def _to_line(entry: dict[str, Any]) -> bytes:

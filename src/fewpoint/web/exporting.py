@@ -1,5 +1,7 @@
 """Masks as files: python -m fewpoint.web.exporting, a separate process, so that the server goes on answering.
 
+What is exported is what is shown (web/view.py), which is kept as a result first, or the result of a run.
+
 Reads its order as JSON from standard input and prints the names of the files as JSON.
 """
 
@@ -19,26 +21,36 @@ import numpy as np
 
 from fewpoint.core import ObjectLabel, ProbabilityMaps, Result
 from fewpoint.core.job import FILM
+from fewpoint.core.labels import LabelMap
+from fewpoint.core.paging import make_frames, walk
 from fewpoint.core.project import NamedObject
 from fewpoint.core.run_lengths import decode_mask
 from fewpoint.core.workers import python_module, safe_environment
 from fewpoint.errors import FewpointError, InputError
-from fewpoint.io.atomic import replace_folder, write_file_atomically
+from fewpoint.io.atomic import read_json, replace_folder, write_file_atomically, write_json
 from fewpoint.io.extras import is_installed
-from fewpoint.io.formats import GRIDS, Outputs
+from fewpoint.io.formats import FILES, FILM_FILE, GRIDS, Outputs, write_label_map
+from fewpoint.io.images import read_sequence
+from fewpoint.io.pacs.fetching import locate_again
 from fewpoint.io.projects import RunRecord, read_project, runs_folder
+from fewpoint.io.sources import read_source, write_source
+from fewpoint.io.video import write_video
+from fewpoint.report.film import draw_film
 from fewpoint.runs.exports import convert_run, join_objects
 from fewpoint.web import messages
 from fewpoint.web.faults import BusyError, MissingError
-from fewpoint.web.orders import result_folder
+from fewpoint.web.keeping import EXPORTS_FOLDER
+from fewpoint.web.orders import result_folder, shown_folder
+from fewpoint.web.results import ObjectMasks
 from fewpoint.web.sessions import Session
+from fewpoint.web.shown import MASKS
 
 COMMAND = python_module("fewpoint.web.exporting")
-EXPORTS_FOLDER = "exports"
 MOST_AT_WORK, LONGEST_WAIT_S, LONGEST_EXPORT_S = 2, 600.0, 3600.0
 MOST_ASKED_FOR = 8  # at once; each that waits keeps a thread of the server
 _at_work = BoundedSemaphore(MOST_AT_WORK)
 _asked_for = BoundedSemaphore(MOST_ASKED_FOR)
+FRAMES_FILE, SOURCE_FILE = "frames.json", "source.json"
 NAME = re.compile(r"run-[0-9]+-[a-z0-9-]+")
 REFUSED = 3
 
@@ -100,13 +112,25 @@ def export_masks(session: Session, record: RunRecord, request: messages.ExportRe
         probabilities=request.probabilities,
         out=str(out),
     )
-    done = _run_export(order)
+    session.exporting[record.id] += 1
+    try:
+        _describe_frames(session, session.runs_folder / str(record.id))
+        done = _run_export(order)
+    finally:
+        session.exporting[record.id] -= 1
     if done.returncode == REFUSED:
         raise InputError(done.stderr.strip().splitlines()[-1])
     if done.returncode:
         last = (done.stderr.strip() or "it was killed").splitlines()[-1]
         raise FewpointError(f"the export failed: {last[:300]}")
     return messages.ExportMessage(name=name, path=str(out), files=json.loads(done.stdout))
+
+
+def _describe_frames(session: Session, run: Path) -> None:
+    """Leave what masks without a run folder are of for whoever writes them."""
+    if not result_folder(run).exists():
+        write_json(run / FRAMES_FILE, {"names": list(session.sequence.names)})
+        write_source(session.source, run / SOURCE_FILE)
 
 
 def _run_export(order: ExportOrder) -> subprocess.CompletedProcess[str]:
@@ -156,16 +180,17 @@ def find_export(session: Session, name: str) -> Path:
 
 def write_export(order: ExportOrder) -> list[str]:
     """Write the masks as `fewpoint convert` does, of several objects as one label map; returns the files in `out`."""
-    run = result_folder(runs_folder(Path(order.project)) / str(order.run))
-    if not run.exists():
-        raise InputError(f"the masks of run {order.run} are missing or of an earlier version of fewpoint; run again")
-    targets = find_targets(order)
+    run = runs_folder(Path(order.project)) / str(order.run)
+    targets, shape = find_targets(order), read_project(order.project).project.shape
     outputs = Outputs.of([order.format], probabilities=order.probabilities)
     out = Path(order.out)
     out.parent.mkdir(parents=True, exist_ok=True)
 
     def fill(folder: Path) -> None:
-        convert_run(run, outputs, folder, lambda result: edit(result, targets))
+        if result_folder(run).exists():
+            convert_run(result_folder(run), outputs, folder, lambda result: edit(result, targets))
+        else:
+            write_kept(run, tuple(filter(None, targets)), shape, outputs, folder)
 
     replace_folder(out, fill)
     files = sorted(path for path in out.rglob("*") if path.is_file())
@@ -179,11 +204,40 @@ def write_export(order: ExportOrder) -> list[str]:
 def find_targets(order: ExportOrder) -> tuple[NamedObject | None, ...]:
     """The objects of a run, in its order, as the project now has them; None for one that was removed since."""
     now = read_project(order.project, order.version)
-    run = now.runs[order.run]
+    run = (now.runs | now.answers)[order.run]
     before = read_project(order.project, run.version).project
     objects = {each.id: each for each in now.project.objects}
     segmented = (each for each in before.objects if each.id in run.objects)
     return tuple(objects.get(each.id) for each in sorted(segmented, key=lambda each: each.name))
+
+
+def write_kept(
+    run: Path, targets: tuple[NamedObject, ...], shape: tuple[int, int, int], outputs: Outputs, folder: Path
+) -> None:
+    """Write masks that are there as the page shows them alone: of a kept answer, or of a run that was ended."""
+    if not any((shown_folder(run, each.id) / MASKS).exists() for each in targets):
+        raise InputError(f"the masks of run {run.name} are missing or of an earlier version of fewpoint; run again")
+    if outputs.probabilities:
+        raise InputError("these masks have no probabilities; leave them out, or export only what was learnt")
+    names, source = tuple(map(str, read_json(run / FRAMES_FILE)["names"])), read_source(run / SOURCE_FILE)
+    outputs.check(source, names)
+    labels = LabelMap(label_kept(run, targets, shape), tuple(map(label_of, targets)), names, source)
+    for name in outputs.formats:
+        write_label_map(labels, name, folder / FILES[name])
+    if outputs.film:
+        frames = read_sequence(locate_again(source), **asdict(source.reading))
+        colours = tuple(each.colour for each in labels.objects)
+        write_video(draw_film(frames, labels.values, colours), folder / FILM_FILE)
+
+
+def label_kept(run: Path, targets: tuple[NamedObject, ...], shape: tuple[int, int, int]) -> np.ndarray:
+    """(T, H, W) uint8, n for the n-th object; a pixel that was drawn goes to the object that it was drawn for."""
+    masks = [ObjectMasks(shape, shown_folder(run, each.id) / MASKS, each.brushed) for each in targets]
+    values = make_frames(shape, np.uint8)
+    for frame, place in enumerate(walk(values)):
+        for number in sorted(range(len(targets)), key=lambda each: (frame not in targets[each].brushed, each)):
+            place[masks[number].cut(0, frame) & (place == 0)] = number + 1
+    return values
 
 
 def edit(result: Result, targets: tuple[NamedObject | None, ...]) -> Result:

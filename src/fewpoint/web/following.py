@@ -6,6 +6,7 @@ Only while somebody watches a project: a script that clicks starts its runs itse
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -112,7 +113,7 @@ class Following:
                 return
             _end(followed)
             followed.said_at = None
-            session.forget_answers(on=on, state="off", due=False, message="")
+            session.end_answers(on=on, state="off", due=False, message="")
             if on:
                 self._prepare(followed)
 
@@ -215,7 +216,7 @@ class Following:
             followed.left_at = now
         elif followed.process is not None and now - followed.left_at > IDLE_S:
             _end(followed)
-            followed.session.forget_answers(state="off")
+            followed.session.end_answers(state="off")
 
     def _end_oldest(self) -> None:
         """End what nobody watches any more, but for those left last."""
@@ -224,7 +225,7 @@ class Following:
         ]
         for followed in sorted(idle, key=lambda each: each.left_at, reverse=True)[MOST_IDLE:]:
             _end(followed)
-            followed.session.forget_answers(state="off")
+            followed.session.end_answers(state="off")
 
     def _prepare(self, followed: Followed) -> None:
         """Start what answers, if it is not there, and have it answer to what has been said already."""
@@ -234,17 +235,18 @@ class Following:
         session = followed.session
         if sum(each.process is not None for each in self._followed.values()) >= MOST_AT_ONCE:
             reason = f"masks of {MOST_AT_ONCE} projects are answered at once already; try again later, or press Run"
-            session.forget_answers(state="failed", message=reason)
+            session.end_answers(state="failed", message=reason)
             return
 
         def lost(reason: str) -> None:
-            session.forget_answers(state="failed", message=reason)
+            session.end_answers(state="failed", message=reason)
 
         place = Place(session.source.path, live_folder(session.runs_folder), self._features)
         followed.process = LiveProcess(place, lambda news: take_news(session, news), lost, session.cut_clip)
         session.change_live(state="starting", message="")
         followed.said, followed.frame = session.project, find_last_place(session.project, session.project)
-        self._ask(followed, session.project)
+        if not session.live.answered or session.live.partly or session.live.version != session.log.history.version:
+            self._ask(followed, session.project)
 
     def _ask(self, followed: Followed, project: Project) -> None:
         if followed.process is None or not project.clicked:
@@ -325,6 +327,8 @@ def take_news(session: Session, news: LiveNews) -> None:
             view=None,
             message=news.note,
         )
+        with suppress(FewpointError):  # then it is answered anew after the next start
+            session.keep_standing()
     else:
         session.change_live(message=news.error, refused=news.number)
 

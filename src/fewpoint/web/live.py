@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fewpoint.core.workers import python_module
 from fewpoint.errors import FewpointError
-from fewpoint.io.atomic import explaining_write_errors, remove
+from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.web.events import Answered, LiveNews, Prepared, read_news
 from fewpoint.web.orders import LOG_FILE, LiveOrder
 from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
@@ -96,8 +96,7 @@ class LiveProcess:
         """A new process, to which its place has been told; None if none is wanted any more."""
         folder = self._place.folder
         with explaining_write_errors(folder):
-            remove(folder)
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)  # masks that were answered before stay until others come
         with self._changed:
             if self._closed:
                 return None

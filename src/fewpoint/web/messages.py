@@ -279,11 +279,19 @@ class RunMessage(Strict):
     figures: dict[str, FigureMessage]
 
 
+class ShownMessage(Strict):
+    """Which masks of an object are shown. stamp: another one is another mask. rough: nothing is learnt of it yet."""
+
+    stamp: str
+    rough: bool
+
+
 class ViewMessage(Strict):
-    """A frame that was answered before all others. number, objects, rough: see LiveMessage."""
+    """A frame that was answered before all others. number, objects, rough: see LiveMessage. stamp: see ShownMessage."""
 
     frame: Frame
     number: int
+    stamp: str
     objects: list[str]
     rough: list[str]
 
@@ -295,7 +303,8 @@ class LiveMessage(Strict):
     objects: those whose masks are the answer's; the others have those of the last run. rough: those of them of which
     nothing has been learnt yet. partly: they are there on frames near the last click, the others follow. newer: objects
     about which something was said since the last run was begun. due: a run will begin by itself. view: a frame whose
-    masks are newer than all this says, as somebody looks at it; those of the others follow.
+    masks are newer than all this says, as somebody looks at it; those of the others follow. shown: of each object that
+    has masks, which are shown but for that frame and those that were drawn, be they of an answer or not.
     """
 
     on: bool
@@ -311,6 +320,7 @@ class LiveMessage(Strict):
     due: bool
     message: str
     view: ViewMessage | None
+    shown: dict[str, ShownMessage]
 
 
 class ProjectMessage(Strict):
@@ -319,8 +329,9 @@ class ProjectMessage(Strict):
     directions: the side of the patient (R, L, A, P, S, I) that frames, rows and columns go to; None if they have none.
     unit: of the pixel values, empty if it is not known. own_points: a file of points lies with the images.
     can_undo, can_redo: who did something that they can undo or redo. fraction: the largest share of a frame given for
-    objects without a box. shown: the run whose masks are shown, None if there are none. from_pacs: the images were
-    fetched from a PACS.
+    objects without a box. shown: the run or kept answer whose masks are shown of objects about which nothing was said
+    since, None if there are none. answers: masks that were answered live and are kept, told as runs are; they have no
+    probabilities. from_pacs: the images were fetched from a PACS.
     """
 
     id: str
@@ -350,6 +361,7 @@ class ProjectMessage(Strict):
     settings: SettingsMessage
     fraction: Share | None
     runs: list[RunMessage]
+    answers: list[RunMessage]
     shown: int | None
     review: ReviewMessage
     live: LiveMessage

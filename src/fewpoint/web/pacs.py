@@ -11,6 +11,7 @@ from fewpoint.io.pacs.storing import store_seg
 from fewpoint.web import messages
 from fewpoint.web.exporting import export_masks
 from fewpoint.web.faults import MissingError
+from fewpoint.web.keeping import keep_view
 from fewpoint.web.places import UPLOADS_FOLDER, Root
 from fewpoint.web.sessions import Session
 from fewpoint.web.uploads import check_quota
@@ -54,14 +55,18 @@ def fetch_below(pacs: Pacs, request: messages.FetchRequest, root: Root) -> str:
     return root.name(folder)
 
 
-def store_run(pacs: Pacs, session: Session, run: int) -> messages.StoredMessage:
-    """Store the masks of a run where the images of its project came from, as DICOM SEG."""
+def store_run(pacs: Pacs, session: Session, run: int | None) -> messages.StoredMessage:
+    """Store the masks of a run where the images of its project came from, as DICOM SEG.
+
+    run: None for what is shown.
+    """
     origin = session.source.origin
     if not origin or parse_series(origin).service != pacs.address:
         raise InputError(
             "the images of this project did not come from the PACS of this server; export DICOM SEG instead"
         )
-    written = export_masks(session, session.find_run(run), messages.ExportRequest(format=SEG))
+    record = keep_view(session) if run is None else session.find_run(run)
+    written = export_masks(session, record, messages.ExportRequest(format=SEG))
     (name,) = written.files
     stored = store_seg(Path(written.path) / name, pacs)
     return messages.StoredMessage(series=stored.series, instance=stored.instance, is_new=stored.is_new)

@@ -24,6 +24,7 @@ from fewpoint.pipeline.model import MODEL_FILE
 from fewpoint.web import messages
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent, read_event
 from fewpoint.web.figures import count_words, gather_figures
+from fewpoint.web.keeping import keep_answers
 from fewpoint.web.orders import JOB_FILE, LOG_FILE, Order, find_job, result_folder, shown_folder
 from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
 from fewpoint.web.sessions import Session, Workspace
@@ -150,7 +151,7 @@ class RunQueue:
         with self._changed, session.lock:
             project, version = session.project, session.log.history.version
             check_ready(project)
-            number = max(session.log.runs, default=0) + 1
+            number = max(session.log.results, default=0) + 1
             basis = find_basis(session) if refine else None
             if basis is not None:
                 _refuse_renamed(session, session.find_run(basis))
@@ -334,6 +335,8 @@ class RunQueue:
             notes=tuple(dict.fromkeys((*entry.warnings, *notes))),
         )
         ended = entry.ended
+        if best:  # which may be shown from now on
+            keep_answers(entry.session)
         if ended is None and self._closed:
             _interrupt(entry)
         elif ended is None and entry.stopped:
@@ -394,7 +397,8 @@ def find_finished(session: Session) -> RunRecord | None:
 
 def find_stopped(session: Session) -> RunRecord | None:
     """The run that was stopped and whose masks are shown, since none has finished."""
-    return session.find_shown() if find_finished(session) is None else None
+    shown = session.find_shown()
+    return shown if shown is not None and shown.id in session.log.runs and find_finished(session) is None else None
 
 
 def find_basis(session: Session) -> int:
@@ -418,7 +422,7 @@ def _take(entry: Entry, event: WorkerEvent) -> None:
     elif isinstance(event, PriorsSeen):
         entry.update(priors={**(entry.shown.priors or {}), entry.name_of(event.object): event.priors})
     elif isinstance(event, Previewed):
-        entry.session.broadcast.tell(messages.PreviewEvent(run=entry.record.id))
+        entry.session.note_preview(entry.record.id, entry.shown.epoch / max(1, entry.shown.epochs))
     elif isinstance(event, Noted) and event.warning:
         entry.warnings.append(event.text)
         entry.update(notes=list(dict.fromkeys(entry.warnings)))

@@ -1,5 +1,6 @@
 """What a run found, frame by frame or across the frames, with what a person drew in its place."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fewpoint.web.orders import live_folder, shown_folder
 from fewpoint.web.said import find_spoken_frames
 from fewpoint.web.sessions import Session
 from fewpoint.web.shown import MASKS, count_pixels, read_plane, read_probability, read_uncertainty, read_view
+from fewpoint.web.view import Shown, choose_view
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +67,13 @@ def find_masks(session: Session, run: int, target: NamedObject, file: str = MASK
     return ObjectMasks(session.project.shape, path, target.brushed if file == MASKS else {})
 
 
-def find_present_masks(session: Session, target: NamedObject) -> ObjectMasks:
-    """An object's masks as they are now: as drawn, else as answered at once, else of the run shown."""
-    folder = shown_folder(live_folder(session.runs_folder), target.id)
-    masks = _find_whole_masks(session, target, folder / MASKS)
-    return replace(masks, views=folder) if target.id in session.find_viewed_objects() else masks
-
-
-def _find_whole_masks(session: Session, target: NamedObject, answered: Path) -> ObjectMasks:
-    """The same without a frame that was answered before all others. answered: where answers at once lie."""
-    if target.id in session.find_live_objects() and answered.exists():
-        return ObjectMasks(session.project.shape, answered, target.brushed)
-    shown = session.find_shown()
-    if shown is None:
-        return ObjectMasks(session.project.shape, None, target.brushed)
-    return find_masks(session, shown.id, target)
+def find_present_masks(session: Session, target: NamedObject, view: Mapping[int, Shown] | None = None) -> ObjectMasks:
+    """An object's masks as they are shown now, with what was drawn. view: what choose_view says, if it was asked."""
+    shown = (choose_view(session) if view is None else view).get(target.id)
+    views = None
+    if target.id in session.find_viewed_objects() and not (shown is not None and shown.is_preview):
+        views = shown_folder(live_folder(session.runs_folder), target.id)
+    return ObjectMasks(session.project.shape, None if shown is None else shown.path, target.brushed, views)
 
 
 def write_mask(mask: np.ndarray, index: int) -> str:
@@ -113,9 +107,14 @@ def find_probability(session: Session, run: int, target: NamedObject, axis: int,
     return np.zeros(np.delete(shape, axis), np.uint8) if found is None else found
 
 
-def measure_agreement(session: Session, target: NamedObject, run: int, other: int) -> messages.AgreementMessage:
-    """The Dice coefficient of an object's masks in two runs, as they were found."""
-    one, two = (replace(find_masks(session, number, target), drawn={}) for number in (run, other))
+def measure_agreement(session: Session, target: NamedObject, run: int | None, other: int) -> messages.AgreementMessage:
+    """The Dice coefficient of an object's masks in two results. run: None for what is shown, with what was drawn."""
+    one, two = (
+        find_present_masks(session, target)
+        if number is None
+        else replace(find_masks(session, number, target), drawn={})
+        for number in (run, other)
+    )
     both = sum(int((one.cut(0, frame) & two.cut(0, frame)).sum()) for frame in range(one.shape[0]))
     total = int(one.count().sum() + two.count().sum())
     return messages.AgreementMessage(dice=2 * both / total if total else None)

@@ -38,6 +38,7 @@ from fewpoint.web.faults import status_of
 from fewpoint.web.following import Following
 from fewpoint.web.guard import Gate, Guard
 from fewpoint.web.imports import find_own_points, plan_import
+from fewpoint.web.keeping import keep_answers, keep_view
 from fewpoint.web.pacs import fetch_below, list_series, list_studies, need_pacs, store_run
 from fewpoint.web.pictures import encode_image
 from fewpoint.web.places import Root
@@ -437,8 +438,9 @@ def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
 
 @router.post("/projects/{project}/review")
 def review(session: TheSession, request: messages.ReviewRequest) -> messages.ProjectMessage:
-    """Accept or reject the masks as they are now."""
-    return session.review(request.verdict, request.by)
+    """Accept or reject the masks as they are now; those that are accepted are kept."""
+    result = keep_view(session).id if request.verdict == "accepted" else None
+    return session.review(request.verdict, request.by, result)
 
 
 @router.get("/projects/{project}/storage")
@@ -469,7 +471,8 @@ def remove_upload(session: TheSession, state: TheState) -> list[messages.Project
 
 @router.post("/projects/{project}/runs/{run}/choose")
 def choose_run(session: TheSession, state: TheState, run: int) -> messages.ProjectMessage:
-    """Show the masks of a run, and go on from it, until another one has finished."""
+    """Show the masks of a run, or of a kept answer, and go on from it, until another run has finished."""
+    keep_answers(session)
     session.choose_run(run)
     state.following.follow_up(session)
     return session.describe()
@@ -481,6 +484,12 @@ def compare_runs(
 ) -> messages.AgreementMessage:
     """How far the masks of an object agree in two runs."""
     return measure_agreement(session, session.find_object(view), run, view.other)
+
+
+@router.get("/projects/{project}/agreement")
+def compare_shown(session: TheSession, view: Annotated[messages.AgreementQuery, Query()]) -> messages.AgreementMessage:
+    """How far the masks of an object as they are now agree with those of a run."""
+    return measure_agreement(session, session.find_object(view), None, view.other)
 
 
 @router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
@@ -509,10 +518,22 @@ def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessa
     return measure_uncertainty(session, run)
 
 
+@router.post("/projects/{project}/exports")
+def export_shown(session: TheSession, request: messages.ExportRequest) -> messages.ExportMessage:
+    """Write the masks as they are now; unless they are those of a run, they are kept in the history, too."""
+    return export_masks(session, keep_view(session), request)
+
+
 @router.post("/projects/{project}/runs/{run}/exports")
 def start_export(session: TheSession, run: int, request: messages.ExportRequest) -> messages.ExportMessage:
     """Write the masks of a run in another format; brushed frames are as they were drawn."""
     return export_masks(session, session.find_run(run), request)
+
+
+@router.post("/projects/{project}/store")
+def store_shown(session: TheSession, state: TheState) -> messages.StoredMessage:
+    """Store the masks as they are now as DICOM SEG in the PACS that the images came from."""
+    return store_run(need_pacs(state.options.pacs), session, None)
 
 
 @router.post("/projects/{project}/runs/{run}/store")

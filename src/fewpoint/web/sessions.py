@@ -2,13 +2,16 @@
 
 import hashlib
 import os
+import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -18,7 +21,8 @@ from fewpoint.core import Box, ImageSequence
 from fewpoint.core.actions import Action
 from fewpoint.core.project import NamedObject, Project
 from fewpoint.core.source import Source
-from fewpoint.errors import InputError, OutputError
+from fewpoint.errors import FewpointError, InputError, OutputError
+from fewpoint.io.atomic import explaining_write_errors, read_json, write_json
 from fewpoint.io.points import find_points
 from fewpoint.io.projects import (
     ENDED,
@@ -41,9 +45,11 @@ from fewpoint.web.broadcast import Broadcast
 from fewpoint.web.clips import choose_frames, write_clip
 from fewpoint.web.faults import BusyError, MissingError, StaleError
 from fewpoint.web.frames import Pixels, PixelStore, without_pixels
+from fewpoint.web.orders import live_folder
 from fewpoint.web.pictures import Picture, PictureCache, encode_frame
 from fewpoint.web.places import Root, check_links
 from fewpoint.web.said import find_spoken_of
+from fewpoint.web.view import Preview, choose_view
 
 CACHE_BYTES = 512 * 2**20
 VIDEO = "video"
@@ -52,6 +58,8 @@ MOST_OPEN, IDLE_SECONDS = 16, 600.0  # projects; how long one must have been lef
 MOST_OPEN_AT_ALL = 64  # of which those used longest ago are closed at once, unless somebody watches or something runs
 NO_PROJECT = "there is no such project; open its input again"
 KEPT_STATES = 4  # of a project as it was at earlier runs
+NO_RESULTS: Mapping[int, RunRecord] = MappingProxyType({})
+STANDING_FILE = "answered.json"
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,11 @@ class Session:
         self.broadcast = Broadcast()
         self.used_at = time.monotonic()
         self.progress: dict[int, messages.RunMessage] = {}
-        self.live = LiveStanding()
+        self.token = secrets.token_hex(4)  # what is counted from the beginning again has another one after a restart
+        self.live = read_standing(self.runs_folder, log.history.version)
+        self.preview: Preview | None = None
+        self.kept: tuple[tuple[Any, ...], int] | None = None  # what is shown, and the number that it was kept under
+        self.exporting: Counter[int] = Counter()  # how many exports of each result are at work
         self.past = 0  # runs up to this number are of objects that are gone, and nothing goes on from them
         self._earlier: dict[int, Project] = {}
         self.lock = threading.RLock()
@@ -193,23 +205,31 @@ class Session:
 
     def find_shown(self) -> RunRecord | None:
         """The run whose masks are shown."""
-        runs = {number: run for number, run in self.log.runs.items() if number > self.past}
-        return choose_shown(runs, self.log.choice)
+        runs, answers = (
+            {number: run for number, run in each.items() if number > self.past}
+            for each in (self.log.runs, self.log.answers)
+        )
+        return choose_shown(runs, self.log.choice, answers)
 
     def find_told(self) -> Project | None:
         """The project as the masks shown know it: at the start of their run, or when they were chosen."""
+        version = self._find_told_version()
+        return None if version is None else self.project_at(version)
+
+    def _find_told_version(self) -> int | None:
         shown, choice = self.find_shown(), self.log.choice
         if shown is None:
             return None
         chosen = choice is not None and choice.run == shown.id
-        return self.project_at(choice.version if choice is not None and chosen else shown.version)
+        return choice.version if choice is not None and chosen else shown.version
 
-    def review(self, verdict: Verdict, by: str) -> messages.ProjectMessage:
-        """Accept or reject the masks as they are now, or take that back."""
+    def review(self, verdict: Verdict, by: str, result: int | None = None) -> messages.ProjectMessage:
+        """Accept or reject the masks as they are now, or take that back. result: the number that they are kept under"""
         with self.lock:
-            if verdict and self.find_shown() is None and not any(each.brushed for each in self.project.objects):
-                raise InputError("there are no masks to accept or reject yet; run first")
-            self.log.record_review(Review(verdict, by, self.log.history.version))
+            is_drawn = any(each.brushed for each in self.project.objects)
+            if verdict and self.find_shown() is None and not self.find_live_objects() and not is_drawn:
+                raise InputError("there are no masks to accept or reject yet; click on the object first")
+            self.log.record_review(Review(verdict, by, self.log.history.version, result))
             described = self.describe()
             self.broadcast.tell(messages.ProjectEvent(project=described))
         return described
@@ -224,7 +244,7 @@ class Session:
         with self.lock:
             if not self.find_run(number).best:
                 raise InputError(f"run {number} has no masks to show; choose another one")
-            self.log.record_choice(Choice(number, max(self.log.runs), self.log.history.version))
+            self.log.record_choice(Choice(number, max(self.log.results), self.log.history.version))
             self.live = replace(self.live, stamp=self.live.stamp + 1)
             described = self.describe()
             self.broadcast.tell(messages.ProjectEvent(project=described))
@@ -233,7 +253,10 @@ class Session:
     def find_live_objects(self) -> frozenset[int]:
         """The numbers of the objects whose masks are those last answered: something was said since the run shown."""
         with self.lock:
-            return self.live.answered & self._find_following()
+            told = self._find_told_version()
+            # In live mode another answer follows whatever changes; without it an older one gives way to a run for good.
+            is_newer = self.live.on or told is None or self.live.version > told
+            return self.live.answered & (self._find_following() if is_newer else self.live.tried)
 
     def find_viewed_objects(self) -> frozenset[int]:
         """The same of the frame that was answered before all others."""
@@ -242,8 +265,7 @@ class Session:
 
     def _find_following(self) -> frozenset[int]:
         """The numbers of the objects whose masks follow what is said: something was said since the run shown."""
-        spoken = find_spoken_of(self.project, self.find_told()) | self.live.tried
-        return spoken if self.live.on else frozenset()
+        return find_spoken_of(self.project, self.find_told()) | self.live.tried
 
     def change_live(self, **changes: Any) -> None:
         """Note what has changed about answers at once, and tell all who watch."""
@@ -251,9 +273,27 @@ class Session:
             self.live = replace(self.live, **changes, stamp=self.live.stamp + 1)
             self.broadcast.tell(messages.LiveEvent(live=self.describe_live()))
 
-    def forget_answers(self, **changes: Any) -> None:
-        """Note that nothing is answered at once any more."""
-        self.change_live(answered=frozenset(), view=None, **changes)
+    def end_answers(self, **changes: Any) -> None:
+        """Note that nothing is answered at once any more; the masks that were stay as they are."""
+        self.change_live(view=None, **changes)
+
+    def keep_standing(self) -> None:
+        """Write down what the masks last answered are of, for the next start."""
+        with self.lock:
+            write_standing(self.live, self.runs_folder)
+
+    def note_preview(self, run: int, share: float) -> None:
+        """A run that goes on has left new previews. share: of its learning that is done."""
+        count = 1 if self.preview is None else self.preview.count + 1
+        self.preview = Preview(run, count, share)
+        self.change_live()
+        self.broadcast.tell(messages.PreviewEvent(run=run))
+
+    def record_answer(self, record: RunRecord) -> None:
+        """Write down which masks are kept, and tell all who watch."""
+        with self.lock:
+            self.log.record_answer(record)
+            self.broadcast.tell(messages.ProjectEvent(project=self.describe()))
 
     def record_run(self, record: RunRecord, shown: messages.RunMessage) -> None:
         """Write down how a run stands, and tell all who watch."""
@@ -269,8 +309,9 @@ class Session:
         self.broadcast.tell(messages.RunEvent(run=shown))
 
     def find_run(self, number: int) -> RunRecord:
+        """A run, or a kept answer, by its number."""
         try:
-            return self.log.runs[number]
+            return self.log.results[number]
         except KeyError:
             raise MissingError(f"there is no run {number}") from None
 
@@ -301,14 +342,28 @@ class Session:
                 due=live.due,
                 message=live.message,
                 view=self._describe_view(),
+                shown=self._describe_shown(),
             )
+
+    def _describe_shown(self) -> dict[str, messages.ShownMessage]:
+        """Of each object that has masks, which they are."""
+        view, names = choose_view(self), {each.id: each.name for each in self.project.objects}
+        return {
+            names[number]: messages.ShownMessage(stamp=each.stamp, rough=each.rough) for number, each in view.items()
+        }
 
     def _describe_view(self) -> messages.ViewMessage | None:
         view, objects = self.live.view, self.find_viewed_objects()
+        objects -= {number for number, each in choose_view(self).items() if each.is_preview}
         if view is None or not objects:
             return None
-        rough = self._name(objects & view.rough)
-        return messages.ViewMessage(frame=view.frame, number=view.number, objects=self._name(objects), rough=rough)
+        return messages.ViewMessage(
+            frame=view.frame,
+            number=view.number,
+            stamp=f"live {self.token} {view.number}",
+            objects=self._name(objects),
+            rough=self._name(objects & view.rough),
+        )
 
     def _name(self, numbers: frozenset[int]) -> list[str]:
         return [each.name for each in self.project.objects if each.id in numbers]
@@ -346,6 +401,7 @@ class Session:
                 settings=messages.SettingsMessage(preset=project.preset, seed=project.seed),
                 fraction=project.fraction,
                 runs=[self.describe_run(number) for number in sorted(self.log.runs)],
+                answers=[self.describe_record(each) for each in self.log.answers.values() if each.best],
                 shown=None if (shown := self.find_shown()) is None else shown.id,
                 review=self._describe_review(),
                 live=self.describe_live(),
@@ -398,17 +454,42 @@ class Session:
         self.log.close()
 
 
-def choose_shown(runs: Mapping[int, RunRecord], choice: Choice | None) -> RunRecord | None:
+def choose_shown(
+    runs: Mapping[int, RunRecord], choice: Choice | None, answers: Mapping[int, RunRecord] = NO_RESULTS
+) -> RunRecord | None:
     """The run whose masks are shown: the one that was chosen, or the last one that has finished since.
 
-    One that was stopped is shown by itself only as long as none has finished.
+    One that was stopped is shown by itself only as long as none has finished; a kept answer only if it was chosen.
     """
     kept = [record for record in runs.values() if record.best and record.state in ENDED]
     finished = [record for record in kept if record.state == "finished"]
-    if choice is not None and (chosen := next((each for each in kept if each.id == choice.run), None)):
+    can_be_chosen = [*kept, *(record for record in answers.values() if record.best)]
+    if choice is not None and (chosen := next((each for each in can_be_chosen if each.id == choice.run), None)):
         newer = [record for record in finished if record.id > choice.after]
         return max(newer, key=lambda record: record.id, default=chosen)
     return max(finished or kept, key=lambda record: record.id, default=None)
+
+
+def write_standing(live: LiveStanding, runs: Path) -> None:
+    """Write next to the masks last answered what they are of."""
+    folder = live_folder(runs)
+    with explaining_write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    content = {name: sorted(getattr(live, name)) for name in ("answered", "rough")}
+    write_json(folder / STANDING_FILE, {**content, "version": live.version, "partly": live.partly})
+
+
+def read_standing(runs: Path, version: int) -> LiveStanding:
+    """What write_standing wrote; nothing answered if it wrote nothing, or of another project. version: of this one."""
+    try:
+        content = read_json(live_folder(runs) / STANDING_FILE)
+        answered, rough = (frozenset(map(int, content[name])) for name in ("answered", "rough"))
+        known, partly = int(content["version"]), bool(content["partly"])
+    except (FewpointError, OSError, AttributeError, KeyError, TypeError, ValueError):
+        return LiveStanding()
+    if known > version:
+        return LiveStanding()
+    return LiveStanding(version=known, answered=answered, rough=rough, partly=partly)
 
 
 @dataclass(frozen=True)

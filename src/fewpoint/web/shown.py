@@ -51,6 +51,12 @@ def write_answer(masks: np.ndarray, folder: Path, first: int = 0, total: int | N
         path.unlink()
 
 
+def write_packed(packed: np.ndarray, folder: Path) -> None:
+    """Write masks of all frames, (T, H, W / 8) uint8 with one bit per pixel."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / MASKS, lambda file: save_array(packed, file))
+
+
 def write_view(mask: np.ndarray, folder: Path, frame: int) -> None:
     """Write the (H, W) bool mask of a frame that was asked for at once, while those of all are still to come."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 from fewpoint.errors import InputError
 from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.io.dicom import list_series
-from fewpoint.io.projects import ProjectFile, Verdict, name_person, read_project, runs_folder
+from fewpoint.io.projects import ProjectFile, RunRecord, Verdict, name_person, read_project, runs_folder
 from fewpoint.web import messages
-from fewpoint.web.exporting import EXPORTS_FOLDER, NAME, export_masks
+from fewpoint.web.exporting import NAME, export_masks
 from fewpoint.web.faults import MissingError
+from fewpoint.web.keeping import EXPORTS_FOLDER, delete_answer, keep_view
 from fewpoint.web.places import Root
 from fewpoint.web.sessions import Session, Workspace, project_id
 
@@ -76,11 +77,16 @@ def export_all(workspace: Workspace, request: messages.ExportAllRequest) -> list
     """Write the masks of every project that was accepted."""
     accepted = [project_id(path) for path, file in _read_projects(workspace) if _find_verdict(file) == "accepted"]
     sessions = [workspace.find(number) for number in accepted]
-    ready = [(session, shown) for session in sessions if (shown := session.find_shown()) is not None]
-    if not ready:
+    if not sessions:
         raise InputError("no study was accepted yet; check one and accept it first")
     wanted = messages.ExportRequest(format=request.format, probabilities=request.probabilities)
-    return [export_masks(session, shown, wanted) for session, shown in ready]
+    return [export_masks(session, find_accepted(session), wanted) for session in sessions]
+
+
+def find_accepted(session: Session) -> RunRecord:
+    """The result that was accepted, whatever is shown since."""
+    accepted = session.log.results.get(session.log.review.result or 0)
+    return accepted if accepted is not None and accepted.best else keep_view(session)
 
 
 def describe_series(folder: Path, root: Root) -> list[messages.SeriesEntry]:
@@ -105,16 +111,18 @@ def measure_storage(session: Session, root: Root) -> messages.StorageMessage:
     names = sorted(path.name for path in exports.iterdir() if path.is_dir()) if exports.is_dir() else []
     lot = _find_lot(session, root)
     return messages.StorageMessage(
-        runs={str(number): _measure(folder / str(number)) for number in sorted(session.log.runs)},
+        runs={str(number): _measure(folder / str(number)) for number in session.log.results},
         exports={name: _measure(exports / name) + _measure(exports / f"{name}.zip") for name in names},
         upload=None if lot is None else _measure(lot),
     )
 
 
 def delete_run(session: Session, number: int) -> None:
-    """Remove what a run left; its place in the history says so."""
+    """Remove what a run or an answer left; the place of a run in the history says so."""
     with session.lock:
         record = session.find_run(number)
+        if number in session.log.answers:
+            return delete_answer(session, record)
         if record.state in ("waiting", "running"):
             raise InputError(f"run {number} has not ended; stop it first")
         _remove(session.runs_folder / str(number))

@@ -110,7 +110,7 @@ def drawn_mask(person, frame: int) -> list[bool] | None:
     )
 
 
-def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them(
+def test_masks_come_and_get_better_without_a_button_and_an_export_can_wait_for_them(
     open_frames, phantom, tmp_path, tiny, serve
 ):
     """With the masks at once that people get."""
@@ -154,10 +154,11 @@ def test_masks_come_and_get_better_without_a_button_and_an_export_waits_for_them
         person.click(40, 6, "Alt")  # while it goes on, which it does to its end
         person.expect("state.unsaved === 0 && state.project.live.due")
 
-        # An export that is asked for meanwhile waits for what is being learnt.
+        # An export of only what was learnt waits for what is being learnt.
         page.keyboard.press("Control+s")
         page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
         page.get_by_label("PNG", exact=False).first.check()
+        page.get_by_label("Only what was learnt").check()
         person.shoot("export")
         page.get_by_role("button", name="Write the masks").click()
     page.get_by_role("link", name="Download", exact=True).wait_for()

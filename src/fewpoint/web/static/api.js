@@ -56,6 +56,8 @@ async function post(path, body = {}) {
 const at = (id) => `/api/projects/${encodeURIComponent(id)}`;
 /** @param {string} id @param {number} run */
 const atRun = (id, run) => `${at(id)}/runs/${run}`;
+/** @param {string} id @param {number | null} run  null for what is shown */
+const atResult = (id, run) => (run === null ? at(id) : atRun(id, run));
 
 /** @returns {Promise<import("./types.js").Health>} */
 export const readHealth = () => read("/api/health");
@@ -100,8 +102,8 @@ export const listPacsStudies = (patient) => read(`/api/pacs/studies?patient=${en
 export const listPacsSeries = (study) => read(`/api/pacs/studies/${encodeURIComponent(study)}/series`);
 /** @param {string} study @param {string} series @returns {Promise<import("./types.js").Uploaded>} */
 export const fetchFromPacs = (study, series) => post("/api/pacs/series", { study, series });
-/** @param {string} id @param {number} run @returns {Promise<import("./types.js").StoredMessage>} */
-export const storeRun = (id, run) => post(`${atRun(id, run)}/store`);
+/** @param {string} id @param {number | null} run @returns {Promise<import("./types.js").StoredMessage>} */
+export const storeRun = (id, run) => post(`${atResult(id, run)}/store`);
 /** @param {string} format @returns {Promise<import("./types.js").ExportMessage[]>} */
 export const exportAll = (format) => post("/api/work/exports", { format });
 /** @param {string} id @param {"" | "accepted" | "rejected"} verdict @returns {Promise<Project>} */
@@ -117,20 +119,19 @@ export const deleteUpload = (id) => post(`${at(id)}/upload/delete`);
 /** Show the masks of a run from now on. @param {string} id @param {number} run @returns {Promise<Project>} */
 export const chooseRun = (id, run) => post(`${atRun(id, run)}/choose`);
 /**
+ * How far masks as they are now agree with those of a run.
  * @param {string} id
- * @param {number} run
  * @param {{other: number, number: number}} what  number: of the object
  * @returns {Promise<import("./types.js").AgreementMessage>}
  */
-export const readAgreement = (id, run, { other, number }) =>
-  read(`${atRun(id, run)}/agreement?other=${other}&number=${number}`);
+export const readAgreement = (id, { other, number }) => read(`${at(id)}/agreement?other=${other}&number=${number}`);
 /**
  * @param {string} id
- * @param {number} run
+ * @param {number | null} run  null for what is shown
  * @param {{format: string, probabilities: boolean}} what
  * @returns {Promise<import("./types.js").ExportMessage>}
  */
-export const exportRun = (id, run, what) => post(`${atRun(id, run)}/exports`, what);
+export const exportRun = (id, run, what) => post(`${atResult(id, run)}/exports`, what);
 
 /** @param {string} id @param {boolean} on @returns {Promise<import("./types.js").LiveMessage>} */
 export const turnLive = (id, on) => post(`${at(id)}/live`, { on });
@@ -146,14 +147,11 @@ export const trySize = (id, what) => post(`${at(id)}/live/size`, what);
 /**
  * The mask of a run, or if none is named, as it is now.
  * @param {string} id
- * @param {{run: number | null, number: number, axis: number, index: number, preview: boolean}} which  number: of the object
+ * @param {{run: number | null, number: number, axis: number, index: number}} which  number: of the object
  * @returns {Promise<import("./types.js").MaskMessage>}
  */
-export const readMask = (id, { run, number, axis, index, preview }) =>
-  read(
-    `${run === null ? at(id) : atRun(id, run)}/${preview ? "preview" : "masks"}/${index}` +
-      `?number=${number}${alongAxis(axis)}`,
-  );
+export const readMask = (id, { run, number, axis, index }) =>
+  read(`${run === null ? at(id) : atRun(id, run)}/masks/${index}?number=${number}${alongAxis(axis)}`);
 
 /** @param {number} axis */
 const alongAxis = (axis) => (axis === 0 ? "" : `&axis=${axis}`);

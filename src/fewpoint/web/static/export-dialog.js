@@ -5,7 +5,7 @@ import { find, make } from "./dom.js";
 import { attempt } from "./notices.js";
 import { duration } from "./run-panel.js";
 import { knowProject } from "./session.js";
-import { activeRun, get, openProject, shownRun, watch } from "./store.js";
+import { activeRun, get, openProject, watch } from "./store.js";
 
 /** @typedef {import("./types.js").FormatEntry} Format */
 
@@ -29,49 +29,66 @@ export function setUpExport() {
   watch(["project"], showBehind);
 }
 
-/** Whether masks that know more than those of the last run are on their way. */
+/** The last run that was learnt to its end, if there is one. */
+const learntRun = () => get().project?.runs.findLast(({ state, best }) => state === "finished" && best) ?? null;
+
+/** Whether masks that know more than those of the last run are being learnt. */
 function isBehind() {
   const { project } = get();
   return project !== null && project.live.on && (activeRun() !== null || project.live.due);
 }
 
-/** In live mode: that what was said last is still being learnt, and how long that will take. */
+/** Whether masks of further frames follow those that are shown. */
+function isPartly() {
+  const { project } = get();
+  return project !== null && (project.live.partly || project.live.view !== null) && ["starting", "ready"].includes(project.live.state);
+}
+
+/** That what was learnt can be written in the place of what is shown, and how long learning takes. */
 function showBehind() {
   const run = activeRun();
-  find("export-behind", HTMLElement).hidden = !isBehind() || shownRun() === null || chosen !== null;
+  const learnt = learntRun();
+  find("export-behind", HTMLElement).hidden = chosen !== null || !(isBehind() || learnt !== null);
   const left = run?.seconds_left ?? null;
   const time = left === null ? "" : `, ${duration(left)}`;
-  find("export-behind-words", HTMLElement).textContent =
-    run === null
-      ? "Learning from your last words begins in a moment."
-      : `Learning from your last words is under way${time}.`;
+  const words = run === null ? "begins in a moment" : `is under way${time}`;
+  find("export-behind-words", HTMLElement).textContent = isBehind()
+    ? `Learning from your last words ${words}; the masks are written when it is done.`
+    : `Those of run ${learnt?.id ?? 1}, without what you said since.`;
+}
+
+/** @param {() => boolean} holds */
+async function waitWhile(holds) {
+  while (holds()) await new Promise((resume) => window.setTimeout(resume, LOOK_MS));
 }
 
 /** Waits until nothing is being learnt any more, and the page knows which masks are shown then. @param {string} id */
 async function caughtUp(id) {
   if (!isBehind()) return;
-  while (isBehind()) await new Promise((resume) => window.setTimeout(resume, LOOK_MS));
+  await waitWhile(isBehind);
   // That a run has ended is told before the news that its masks are shown.
   const project = await attempt(() => readProject(id));
   if (project !== null) knowProject(project);
 }
 
-/** The run to export, if another one than that shown. @type {import("./types.js").RunMessage | null} */
+/** The result to export, if another one than what is shown. @type {import("./types.js").RunMessage | null} */
 let chosen = null;
 
-/** @param {import("./types.js").RunMessage} [run]  that shown unless another one is given */
-export async function openExport(run = shownRun() ?? undefined) {
-  chosen = run === undefined || run.id === shownRun()?.id ? null : run;
-  find("export-title", HTMLElement).textContent = chosen === null ? "Export" : `Export run ${chosen.id}`;
-  find("export-none", HTMLElement).hidden = run !== undefined;
-  find("export-form", HTMLElement).hidden = run === undefined;
-  find("export-wait", HTMLInputElement).checked = true;
+/** @param {import("./types.js").RunMessage} [run]  what is shown unless one is given */
+export async function openExport(run) {
+  chosen = run ?? null;
+  const answers = openProject().answers.some(({ id }) => id === chosen?.id);
+  find("export-title", HTMLElement).textContent = chosen === null ? "Export" : `Export ${answers ? "live preview" : "run"} ${chosen.id}`;
+  const isShown = chosen !== null || Object.keys(openProject().live.shown).length > 0 || openProject().objects.some(({ brushed }) => brushed.length > 0);
+  find("export-none", HTMLElement).hidden = isShown;
+  find("export-form", HTMLElement).hidden = !isShown;
+  find("export-learnt", HTMLInputElement).checked = false;
   showBehind();
   find("exported", HTMLElement).replaceChildren();
   find("store-button", HTMLElement).hidden = find("pacs-part", HTMLElement).hidden || !openProject().from_pacs;
   find("project-file", HTMLAnchorElement).href = projectFileAddress(openProject().id);
   find("export", HTMLDialogElement).showModal();
-  const formats = run === undefined ? null : await attempt(listFormats);
+  const formats = isShown ? await attempt(listFormats) : null;
   if (formats === null) return;
   const own = OWN.find(([ending]) => ending.test(openProject().input))?.[1];
   const usable = formats.filter((format) => format.available);
@@ -108,19 +125,21 @@ function choice(format, chosen) {
 }
 
 /**
- * Do something with the masks, once they have caught up with what was said if that is wanted.
+ * Do something with the masks that are shown, or with those that were learnt or chosen in their place.
  * @template T
  * @param {string} name  of the button that asked
- * @param {(id: string, run: number) => Promise<T>} what
+ * @param {(id: string, run: number | null) => Promise<T>} what  run: null for what is shown
  * @returns {Promise<{id: string, done: T} | null>}
  */
 async function withMasks(name, what) {
   const { id } = openProject();
   const button = find(name, HTMLButtonElement);
+  const onlyLearnt = find("export-learnt", HTMLInputElement).checked && chosen === null;
   button.disabled = true;
-  if (find("export-wait", HTMLInputElement).checked && chosen === null) await caughtUp(id);
-  const run = openProject().id === id ? (chosen ?? shownRun()) : null;
-  const done = run === null ? null : await attempt(() => what(id, run.id));
+  if (onlyLearnt) await caughtUp(id);
+  else await waitWhile(isPartly);
+  const run = onlyLearnt ? learntRun() : chosen;
+  const done = openProject().id === id ? await attempt(() => what(id, run?.id ?? null)) : null;
   button.disabled = false;
   return done === null ? null : { id, done };
 }
@@ -134,7 +153,7 @@ async function storeInPacs() {
 
 async function write() {
   const format = new FormData(find("export-form", HTMLFormElement)).get("format");
-  if ((chosen ?? shownRun()) === null || typeof format !== "string") return;
+  if (typeof format !== "string") return;
   const probabilities = find("export-probabilities", HTMLInputElement).checked;
   const written = await withMasks("export-button", (id, run) => exportRun(id, run, { format, probabilities }));
   if (written === null) return;

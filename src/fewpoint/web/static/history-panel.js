@@ -9,7 +9,7 @@ import { attempt } from "./notices.js";
 import { decodeRuns, colourMask } from "./pixels.js";
 import { duration } from "./run-panel.js";
 import { knowProject } from "./session.js";
-import { currentObject, get, openProject, set, shownRun, watch } from "./store.js";
+import { currentObject, get, openProject, results, set, shownRun, showsRun, watch } from "./store.js";
 import { fitView, inImage } from "./view.js";
 
 /** @typedef {import("./types.js").RunMessage} Run */
@@ -83,18 +83,32 @@ let filled = "";
 function fill() {
   const { project, compared, object } = get();
   if (project === null) return;
-  const runs = project.runs.filter((run) => !["running", "waiting", "deleted"].includes(run.state)).toReversed();
-  const content = JSON.stringify([project.id, project.shown, compared, object, runs]);
+  const runs = results().filter((run) => !["running", "waiting", "deleted"].includes(run.state)).toReversed();
+  const isLive = Object.keys(project.live.shown).length > 0 && !showsRun();
+  const content = JSON.stringify([project.id, project.shown, isLive, compared, object, runs]);
   if (content === filled) return;
   filled = content;
-  const nothing = make("li", { class: "nothing", text: "No run has ended yet." });
-  find("history-list", HTMLElement).replaceChildren(...(runs.length > 0 ? runs.map(card) : [nothing]));
+  const nothing = make("li", { class: "nothing", text: "There are no masks yet." });
+  const cards = [...(isLive ? [liveCard()] : []), ...runs.map(card)];
+  find("history-list", HTMLElement).replaceChildren(...(cards.length > 0 ? cards : [nothing]));
+}
+
+/** What is shown now and is not kept yet. */
+function liveCard() {
+  const about = make(
+    "div",
+    { class: "about" },
+    make("strong", { text: "Live preview, shown now" }),
+    make("p", { class: "small", text: "It follows your clicks. It is kept here once it is exported or accepted, or others take its place." }),
+    make("div", { class: "row" }, make("button", { type: "button", text: "Export…", onclick: () => openExport() })),
+  );
+  return make("li", { class: "result chosen", "data-run": "live" }, about);
 }
 
 /** @param {Run} run */
 function card(run) {
-  const isShown = shownRun()?.id === run.id;
-  const canvas = make("canvas", { width: PICTURE.width, height: PICTURE.height, role: "img", "aria-label": `Mask of run ${run.id}` });
+  const isShown = shownRun()?.id === run.id && showsRun();
+  const canvas = make("canvas", { width: PICTURE.width, height: PICTURE.height, role: "img", "aria-label": `Mask of ${named(run.id)}` });
   if (run.best) drawPicture(canvas, run);
   const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, off = false) =>
     make("button", { type: "button", text, onclick, disabled: off });
@@ -106,7 +120,7 @@ function card(run) {
       ]
     : [];
   const size = storage?.runs[String(run.id)];
-  const remove = () => window.confirm(`Delete run ${run.id} for good?`) && removeRun(run);
+  const remove = () => window.confirm(`Delete ${named(run.id)} for good?`) && removeRun(run);
   buttons.push(button(size === undefined ? "Delete" : `Delete (${bytes(size)})`, remove));
   return make(
     "li",
@@ -127,11 +141,19 @@ function card(run) {
 /** @param {Run} run */
 function title(run) {
   const when = run.started_at === null ? "" : `, ${new Date(run.started_at).toLocaleString()}`;
+  if (isAnswer(run)) return `Live preview ${run.id}${run.refined_from === null ? "" : `, after run ${run.refined_from}`}${when}`;
   return `Run ${run.id}${run.refined_from === null ? "" : `, refined from run ${run.refined_from}`}${when}`;
 }
 
+/** Whether these masks were answered live. @param {Run} run */
+const isAnswer = (run) => openProject().answers.includes(run);
+
+/** What a result is called in a sentence. @param {number} id */
+const named = (id) => `${openProject().answers.some((each) => each.id === id) ? "live preview" : "run"} ${id}`;
+
 /** @param {Run} run */
 function ending(run) {
+  if (isAnswer(run)) return "Answered at once.";
   if (run.state === "finished") return `Took ${duration(run.seconds)}.`;
   if (run.state === "failed") return `Failed: ${run.error}.`;
   return `${run.state === "cancelled" ? "Stopped" : "Interrupted"} after ${duration(run.seconds)}.`;
@@ -149,7 +171,7 @@ async function drawPicture(canvas, run) {
   const thing = project.objects.find((each) => each.name === get().object && each.name in run.figures) ?? project.objects.find((each) => each.name in run.figures);
   if (thing === undefined) return;
   const index = run.figures[thing.name].largest;
-  const which = { run: run.id, number: thing.number, axis: 0, index, preview: false };
+  const which = { run: run.id, number: thing.number, axis: 0, index };
   const found = await attempt(() => Promise.all([readMask(project.id, which), loadImage(frameAddress(project, index, get().window))]));
   if (found === null) return;
   const [{ runs, size }, picture] = found;
@@ -199,16 +221,18 @@ function compare(run) {
 /** What the dashed outline is, and how far the two agree. */
 async function showCompared() {
   const { compared } = get();
-  const [shown, object] = [shownRun(), currentObject()];
+  const object = currentObject();
   const bar = find("compared", HTMLElement);
-  bar.hidden = compared === null || shown === null;
-  if (compared === null || shown === null || object === null) return;
+  const stamp = object === null ? undefined : openProject().live.shown[object.name]?.stamp;
+  bar.hidden = compared === null || stamp === undefined;
+  if (compared === null || stamp === undefined || object === null) return;
   const words = find("compared-words", HTMLElement);
-  const key = JSON.stringify([compared, shown.id, object.number]);
+  const key = JSON.stringify([compared, stamp, openProject().version, object.number]);
   if (words.dataset.key === key) return;
   words.dataset.key = key;
-  words.textContent = `Dashed: run ${compared}. Full line: run ${shown.id}.`;
-  const answer = await attempt(() => readAgreement(openProject().id, shown.id, { other: compared, number: object.number }));
+  const full = showsRun() ? named(openProject().shown ?? 0) : "live preview";
+  words.textContent = `Dashed: ${named(compared)}. Full line: ${full}.`;
+  const answer = await attempt(() => readAgreement(openProject().id, { other: compared, number: object.number }));
   if (answer === null || words.dataset.key !== key) return;
   const { dice } = answer;
   words.textContent += dice === null ? " Both are empty." : ` Dice ${dice.toFixed(2)}.`;

@@ -4,25 +4,21 @@ import { Unreachable, ask, probabilityAddress, readMask } from "./api.js";
 import { context2d } from "./dom.js";
 import { complain } from "./notices.js";
 import { colourHeat, colourMask, decodeRuns, joinEdges, outline } from "./pixels.js";
-import { activeRun, get, openProject, shownRun } from "./store.js";
+import { activeRun, get, shownRun } from "./store.js";
 
 const MOST_KEPT = 240;
 const KEPT_BYTES = 200e6;
 const PARALLEL = 3;
 const MOST_WAITING = 12;
 
-/** The share of a first run's learning after which its previews are better than a rough mask. */
-const PREVIEWED_FROM = 0.7;
-
 /** @typedef {import("./anatomy.js").Axis} Axis */
 /** @typedef {{mask: Uint8Array, width: number, picture: HTMLCanvasElement, edges: Path2D, rough: boolean}} DrawnMask */
 /**
  * @typedef {object} Which
- * @property {number | null} run  null: as the mask is now, drawn by hand or answered at once
+ * @property {number | null} run  null: as the mask is shown now, whosever it is
  * @property {number} number  of the object
  * @property {Axis} axis
  * @property {number} index  of the frame, or of the row or column that the plane lies at
- * @property {boolean} preview
  * @property {string} version  another one is another mask
  * @property {boolean} rough
  */
@@ -151,7 +147,7 @@ export class Masks {
   ofRun(object, { axis, index }, run) {
     const { project } = get();
     if (project === null) return null;
-    const which = { run, number: object.number, axis, index, preview: false, rough: false, version: "compared" };
+    const which = { run, number: object.number, axis, index, rough: false, version: "compared" };
     const { key } = keysOf(project.id, object, which);
     return this.masks.take(key, () => fetchMask(project.id, which, object.colour));
   }
@@ -231,52 +227,28 @@ export class Masks {
 }
 
 /**
+ * Which mask the server shows now; what is drawn by hand on this page is known here first.
  * @param {import("./types.js").ObjectMessage} object
  * @param {Axis} axis
  * @param {number} index
  * @returns {Which | null}
  */
 function chooseMask(object, axis, index) {
-  const { preview, project } = get();
+  const { project } = get();
   if (project === null) return null;
-  const { live } = project;
-  const present = { run: null, number: object.number, axis, index, preview: false, rough: false };
+  const { view, shown } = project.live;
+  const present = { run: null, number: object.number, axis, index, rough: false };
   // A plane across the frames goes through frames that were drawn and through others.
   const drawn = axis === 0 ? object.brushed.includes(index) : object.brushed.length > 0;
   const changed = drawn ? `drawn ${project.version}` : "";
   if (drawn && axis === 0) return { ...present, version: changed };
-  const active = activeRun();
-  // The first preview of a run takes the place of the masks of the run before.
-  if (active?.state === "running" && preview?.run === active.id && showsPreview(object.name, active, preview.share)) {
-    return { ...present, run: active.id, preview: true, version: String(preview.count) };
-  }
-  const { view } = live;
   if (axis === 0 && view?.frame === index && view.objects.includes(object.name)) {
     // As it will be among all: it need not be fetched again then.
-    return { ...present, version: `live ${view.number} `, rough: view.rough.includes(object.name) };
+    return { ...present, version: `${view.stamp} `, rough: view.rough.includes(object.name) };
   }
-  if (live.objects.includes(object.name)) {
-    const answer = `live ${live.number} ${live.partly ? "partly " : ""}${changed}`;
-    return { ...present, version: answer, rough: live.rough.includes(object.name) };
-  }
-  const run = shownRun();
-  if (run !== null) return { ...present, run: run.id, version: changed };
+  const whose = shown[object.name];
+  if (whose !== undefined) return { ...present, version: `${whose.stamp} ${changed}`, rough: whose.rough };
   return drawn ? { ...present, version: changed } : null;
-}
-
-/**
- * Whether the preview of a run is shown rather than what was answered at once, which knows all that was said, or than
- * the masks of an object about which nothing was.
- * @param {string} name
- * @param {import("./types.js").RunMessage} run
- * @param {number} share  of its learning that was done
- */
-function showsPreview(name, run, share) {
-  const { live } = openProject();
-  if (!live.on) return true;
-  if (!live.objects.includes(name)) return shownRun() === null;
-  const isLearnt = run.refined_from === null && share >= PREVIEWED_FROM;
-  return isLearnt && live.rough.includes(name) && !live.newer.includes(name);
 }
 
 /** Whether the mask shown comes from the image alone. @param {import("./types.js").ObjectMessage} object @param {number} frame */

@@ -3,7 +3,7 @@
 import { Unreachable, readMeasures, readValue } from "./api.js";
 import { find } from "./dom.js";
 import { complain } from "./notices.js";
-import { activeRun, currentObject, get, openProject, shownRun, watch } from "./store.js";
+import { currentObject, get, openProject, watch } from "./store.js";
 
 const SETTLED_MS = 150;
 
@@ -12,7 +12,7 @@ let measured = { key: "", areas: [] };
 
 export function setUpMeasures() {
   let timer = 0;
-  watch(["project", "object", "preview"], () => {
+  watch(["project", "object"], () => {
     window.clearTimeout(timer);
     if (get().project !== null) timer = window.setTimeout(measure, SETTLED_MS);
   });
@@ -25,7 +25,7 @@ function masksKey() {
   const { project, object } = get();
   return project === null
     ? ""
-    : JSON.stringify([project.id, object, project.version, shownRun()?.id, project.live.number, project.live.partly, activeRun()?.state]);
+    : JSON.stringify([project.id, object, project.version, project.live.shown[object]?.stamp]);
 }
 
 async function measure() {

@@ -45,7 +45,6 @@ export function enter(project) {
     mainAxis: 0,
     keyboardCursor: false,
     playing: false,
-    preview: null,
     compared: null,
     hidden: [],
     uncertainty: null,
@@ -82,14 +81,7 @@ function hear(event) {
   if (event.kind === "project") accept(event.project);
   else if (event.kind === "run") acceptRun(event.run);
   else if (event.kind === "live") acceptLive(event.live);
-  else if (event.kind === "preview") acceptPreview(event.run);
   else if (event.kind === "hello" && event.version > (confirmed?.version ?? event.version)) refresh();
-}
-
-/** @param {number} id */
-function acceptPreview(id) {
-  const { epoch, epochs } = confirmed?.runs.find((run) => run.id === id) ?? { epoch: 0, epochs: 0 };
-  set({ preview: { run: id, count: (get().preview?.count ?? 0) + 1, share: epochs > 0 ? epoch / epochs : 0 } });
 }
 
 /** @param {import("./types.js").LiveMessage} live */
@@ -182,7 +174,7 @@ function doubtKey(project) {
 /** How sure the shown masks are on each frame. */
 async function refreshUncertainty() {
   const run = shownRun();
-  if (run === null) return set({ uncertainty: null });
+  if (run === null || openProject().answers.includes(run)) return set({ uncertainty: null });
   try {
     const uncertainty = await readUncertainty(openProject().id, run.id);
     if (shownRun()?.id === run.id) set({ uncertainty });

@@ -66,7 +66,7 @@ export class Stage {
     watch(["project", "frame", "window", "tool", "object", "showMask", "showContour", "showHeat", "opacity"], () =>
       this.draw(),
     );
-    watch(["brushRadius", "cursor", "keyboardCursor", "preview", "mainAxis", "showPlanes", "showCross", "compared", "hidden"], () =>
+    watch(["brushRadius", "cursor", "keyboardCursor", "mainAxis", "showPlanes", "showCross", "compared", "hidden"], () =>
       this.draw(),
     );
   }

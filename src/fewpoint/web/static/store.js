@@ -29,8 +29,6 @@
  * @property {boolean} sizeOfFrame  whether the size is chosen for the current frame only
  * @property {number | null} triedSize  the size that is being chosen and is not said yet
  * @property {boolean} showPlanes
- * @property {{run: number, count: number, share: number} | null} preview  the run that last sent one, how many it has
- *   sent, and which share of its learning was done by then
  * @property {number | null} compared  the run whose outlines are drawn beside those of the run shown
  * @property {import("./types.js").UncertaintyMessage | null} uncertainty
  * @property {boolean} online
@@ -61,7 +59,6 @@ const state = {
   sizeOfFrame: false,
   triedSize: null,
   showPlanes: true,
-  preview: null,
   compared: null,
   uncertainty: null,
   online: true,
@@ -110,7 +107,19 @@ export function activeRun() {
   return state.project?.runs.findLast((run) => run.state === "running" || run.state === "waiting") ?? null;
 }
 
-/** The run whose masks are shown. @returns {Run | null} */
+/** The run, or the kept answer, whose masks are shown unless something newer was answered. @returns {Run | null} */
 export function shownRun() {
-  return state.project?.runs.find((run) => run.id === state.project?.shown) ?? null;
+  return results().find((run) => run.id === state.project?.shown) ?? null;
+}
+
+/** Runs, and answers that are kept, by their numbers. @returns {Run[]} */
+export function results() {
+  const { runs = [], answers = [] } = state.project ?? {};
+  return [...runs, ...answers].toSorted((one, other) => one.id - other.id);
+}
+
+/** Whether all that is shown of clicked objects are the masks of that run. */
+export function showsRun() {
+  const { live = null, shown = null } = state.project ?? {};
+  return shown !== null && Object.values(live?.shown ?? {}).every(({ stamp }) => stamp.startsWith(`result ${shown} `));
 }

@@ -96,7 +96,8 @@
  * @property {SettingsMessage} settings
  * @property {number | null} fraction  the largest share of a frame given for objects without a box
  * @property {RunMessage[]} runs
- * @property {number | null} shown  the run whose masks are shown
+ * @property {RunMessage[]} answers  masks that were answered live and are kept
+ * @property {number | null} shown  the run or kept answer whose masks are shown
  * @property {ReviewMessage} review
  * @property {LiveMessage} live
  */
@@ -117,9 +118,11 @@
  * @property {boolean} due  whether a run will begin by itself
  * @property {string} message
  * @property {ViewMessage | null} view  a frame that is newer than all this; the others follow
+ * @property {Record<string, ShownMessage>} shown  of each object that has masks, which are shown
  */
 
-/** @typedef {{frame: number, number: number, objects: string[], rough: string[]}} ViewMessage  as in LiveMessage */
+/** @typedef {{frame: number, number: number, stamp: string, objects: string[], rough: string[]}} ViewMessage */
+/** @typedef {{stamp: string, rough: boolean}} ShownMessage  another stamp is another mask */
 
 /**
  * @typedef {object} RunMessage

@@ -28,7 +28,7 @@ export function setUpViewer(stage) {
     badge.textContent = object ? `${object.name} is not on this frame` : "";
     find("brushed-badge", HTMLElement).hidden = !object?.brushed.includes(get().frame);
   });
-  watch(["project", "frame", "object", "preview"], ({ frame, showMask, showContour }) => {
+  watch(["project", "frame", "object"], ({ frame, showMask, showContour }) => {
     const object = currentObject();
     find("rough-badge", HTMLElement).hidden = object === null || !(showMask || showContour) || !isRough(object, frame);
   });

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -15,9 +16,10 @@ from fewpoint.io.projects import RunRecord
 from fewpoint.web import following as following_module
 from fewpoint.web.broadcast import Broadcast
 from fewpoint.web.events import Answered, Refused
-from fewpoint.web.following import FIRST_PAUSE_S, IDLE_S, PAUSE_S, Following, take_news
+from fewpoint.web.following import FIRST_PAUSE_S, IDLE_S, LEFT_S, PAUSE_S, Following, take_news
 from fewpoint.web.orders import live_folder, result_folder, shown_folder
 from fewpoint.web.places import Root
+from fewpoint.web.queueing import Asked
 from fewpoint.web.results import find_present_masks, measure_uncertainty
 from fewpoint.web.said import find_spoken_frames
 from fewpoint.web.sessions import Session, Workspace
@@ -56,8 +58,8 @@ class Orders:
 class Desk:
     """A project that a person works on, second by second."""
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.now = session, 0.0
+    def __init__(self, session: Session, workspace: Workspace) -> None:
+        self.session, self.workspace, self.now = session, workspace, 0.0
         self.refusal: str | None = None
         self.following = Following(True, lambda: self.now)
         self.following._runs = self
@@ -73,20 +75,37 @@ class Desk:
         """State and basis of each run."""
         return [(record.state, record.refined_from) for record in self.session.log.runs.values()]
 
-    def add(self, session: Session, refine: bool) -> None:
+    def restart(self) -> "Desk":
+        """The same project on a server that was started anew."""
+        path = Path(self.session.source.path)
+        self.workspace.forget(self.session)
+        return Desk(self.workspace.open_input(path), self.workspace)
+
+    def resume(self, session: Session, number: int) -> None:
+        """Go on with a run, as the queue does."""
+        session.log.record_run(replace(session.find_run(number), state="running"))
+
+    def pause(self, session: Session) -> None:
+        """End what began by itself, as the queue does."""
+        for record in session.log.runs.values():
+            if record.by_itself and record.state == "running":
+                session.log.record_run(replace(record, state="interrupted"))
+
+    def add(self, session: Session, refine: bool, asked: Asked = Asked()) -> None:
         """Begin a run, as the queue does."""
         if self.refusal:
             raise InputError(self.refusal)
         number = len(session.log.runs) + 1
         basis = number - 1 if refine else None
         objects = tuple(each.id for each in session.project.clicked)
-        session.log.record_run(RunRecord(number, session.log.history.version, objects, "running", basis))
+        version, by_itself = session.log.history.version, asked.by_itself
+        session.log.record_run(RunRecord(number, version, objects, "running", basis, by_itself=by_itself))
 
     def end(self, state="finished") -> None:
         """The run that goes on comes to its end."""
         record = max(self.session.log.runs.values(), key=lambda record: record.id)
         folder = result_folder(self.session.runs_folder / str(record.id))
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         if state == "finished":
             (folder / "model.npz").touch()
         self.session.log.record_run(replace(record, state=state, best=state == "finished"))
@@ -114,7 +133,7 @@ def desk(root, monkeypatch) -> Iterator[Desk]:
     monkeypatch.setattr(following_module, "LiveProcess", Orders)
     monkeypatch.setattr(Orders, "made", [])
     workspace = Workspace(Root.of(root), root.parent / "kept")
-    yield Desk(workspace.open_input(root / "frames"))
+    yield Desk(workspace.open_input(root / "frames"), workspace)
     workspace.close()
 
 
@@ -251,6 +270,106 @@ def test_without_anybody_who_watches_nothing_begins_and_the_process_ends(desk):
     desk.following.watch(desk.session)
     desk.wait(0)
     assert desk.runs == [("running", None)] and not desk.process.closed
+
+
+def test_what_was_marked_while_a_run_went_is_learnt_after_a_restart(desk):
+    desk.say(FIRST, SECOND)
+    desk.wait(FIRST_PAUSE_S)
+    desk.say(THIRD)
+    again = desk.restart()
+    assert again.runs == [("interrupted", None)]
+    again.wait(FIRST_PAUSE_S)
+    assert again.runs == [("running", None)]
+    again.end()
+    again.wait(PAUSE_S)
+    assert again.runs == [("finished", None), ("running", 1)]
+
+
+def test_what_was_marked_after_a_run_is_learnt_after_a_restart(desk):
+    desk.learn_first()
+    desk.say(THIRD)
+    again = desk.restart()
+    again.wait(PAUSE_S)
+    assert again.runs == [("finished", None), ("running", 1)]
+    again.end()
+    once_more = again.restart()
+    once_more.wait(60)
+    assert once_more.runs == [("finished", None), ("finished", 1)]
+
+
+def test_a_run_that_a_person_goes_on_with_after_a_restart_is_followed_by_what_was_marked_since(desk):
+    desk.say(FIRST, SECOND)
+    desk.add(desk.session, refine=False)
+    again = desk.restart()
+    again.wait(60)
+    assert again.runs == [("interrupted", None)]  # it is for the person to go on with
+    again.resume(again.session, 1)
+    again.say(THIRD)
+    last = again.restart()
+    last.resume(last.session, 1)
+    last.end()
+    last.wait(PAUSE_S)
+    assert last.runs == [("finished", None), ("running", 1)]
+
+
+def test_what_a_person_stopped_is_not_begun_again_by_a_restart(desk):
+    desk.say(FIRST, SECOND)
+    desk.wait(FIRST_PAUSE_S)
+    desk.say(THIRD)
+    desk.end("cancelled")
+    again = desk.restart()
+    again.wait(60)
+    assert again.runs == [("cancelled", None)]
+    again.say(AddPoint("object", 5, 1, 1))
+    again.wait(FIRST_PAUSE_S)
+    assert again.runs[-1] == ("running", None)
+
+
+def test_live_mode_that_was_turned_off_is_off_after_a_restart(desk):
+    desk.following.turn(desk.session, False)
+    desk.say(FIRST, SECOND)
+    again = desk.restart()
+    again.wait(60)
+    assert again.runs == [] and not again.session.live.on
+    again.following.turn(again.session, True)
+    again.wait(FIRST_PAUSE_S)
+    assert again.runs == [("running", None)]  # what was marked meanwhile is due
+
+
+def test_a_run_that_began_by_itself_ends_with_live_mode_and_goes_on_with_it(desk):
+    desk.say(FIRST, SECOND)
+    desk.wait(FIRST_PAUSE_S)
+    desk.following.turn(desk.session, False)
+    desk.wait(60)
+    assert desk.runs == [("interrupted", None)]
+    desk.following.turn(desk.session, True)
+    desk.wait(0)
+    assert desk.runs == [("running", None)]
+
+
+def test_a_run_that_began_by_itself_ends_with_the_last_page_but_not_while_it_is_read_again(desk):
+    desk.say(FIRST, SECOND)
+    desk.wait(FIRST_PAUSE_S)
+    desk.session.broadcast.left = True
+    desk.wait(0)
+    desk.wait(LEFT_S / 2)
+    assert desk.runs == [("running", None)]
+    desk.wait(LEFT_S)
+    assert desk.runs == [("interrupted", None)]
+    desk.session.broadcast.left = False
+    desk.following.watch(desk.session)
+    desk.wait(0)
+    assert desk.runs == [("running", None)]
+
+
+def test_a_run_that_a_person_began_goes_on_without_live_mode_and_without_a_page(desk):
+    desk.say(FIRST, SECOND)
+    desk.add(desk.session, refine=False)
+    desk.following.turn(desk.session, False)
+    desk.session.broadcast.left = True
+    desk.wait(0)
+    desk.wait(10 * LEFT_S)
+    assert desk.runs == [("running", None)]
 
 
 def test_every_word_is_asked_about_at_once_and_again_when_a_run_has_finished(desk):

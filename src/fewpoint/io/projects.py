@@ -1,8 +1,8 @@
 """The project file NAME.fewpoint: what a person did, one line an action, safe on disk before it counts.
 
 The first line says which input the project is about; every other one holds an action, how a run now stands, how the
-project was last looked at, which run's masks are wanted, whether they were accepted, or which masks that were answered
-live are kept. "by" says who did an action:
+project was last looked at, which run's masks are wanted, whether they were accepted, which masks that were answered
+live are kept, or whether live mode is on. "by" says who did an action:
 
     {"format": "fewpoint project", "version": 1, "input": "frames", "input_absolute": "/data/frames", "shape": …}
     {"at": "2026-11-15T12:00:00+00:00", "action": {"object": "object", "frame": 0, "y": 31, "kind": "add_point", …}}
@@ -11,6 +11,7 @@ live are kept. "by" says who did an action:
     {"at": "2026-11-15T12:03:00+00:00", "choice": {"run": 1, "after": 2, "version": 7}}
     {"at": "2026-11-15T12:04:00+00:00", "answer": {"id": 3, "state": "finished", "refined_from": 2, …}}
     {"at": "2026-11-15T12:04:01+00:00", "review": {"verdict": "accepted", "by": "Anna.x1/t1", "version": 7, …}}
+    {"at": "2026-11-15T12:05:00+00:00", "live": {"on": true, "stopped": 7}}
 
 Lines are only ever added. The project is what comes out when all are done again in order. A last line that was cut
 short by a crash is dropped. What runs leave lies in the folder NAME.fewpoint.runs next to the file.
@@ -29,7 +30,8 @@ from typing import Any, Literal, get_args
 from fewpoint.core.actions import Action, Redo, Undo, from_table, to_table
 from fewpoint.core.project import Project, apply_action
 from fewpoint.errors import InputError, RunConflictError
-from fewpoint.io.atomic import explaining_write_errors, place_file, remove_partial
+from fewpoint.io.atomic import explaining_write_errors, place_file, read_json, remove_partial
+from fewpoint.io.atomic import write_json as write_small_json
 from fewpoint.io.decoding import check_exists, explaining_read_errors
 from fewpoint.io.large_json import write_json
 from fewpoint.io.schema import expecting_ours
@@ -39,6 +41,7 @@ RUNS_SUFFIX = ".runs"
 FORMAT = "fewpoint project"
 VERSION = 1
 LOCK_FILE = ".lock"
+SECONDS_FILE = "seconds.json"
 LAST_STATES, FAR_STATES = 32, 32  # how many states of a project are kept: the last ones, and at most so many before
 
 RunState = Literal["waiting", "running", "finished", "failed", "cancelled", "interrupted", "deleted"]
@@ -54,7 +57,7 @@ class RunRecord:
     state: waiting, running, finished, failed, cancelled, interrupted if the server was stopped meanwhile, or deleted.
     best: there are masks, of the whole run or of as much of it as there was. objects: the numbers of
     those that it segments. words: what it was told, in a few words. notes: what a person should know before trusting
-    its masks. figures: by the number of an object as text, what is known of its masks.
+    its masks. figures: by the number of an object as text, what is known of its masks. by_itself: live mode began it.
     """
 
     id: int
@@ -70,6 +73,16 @@ class RunRecord:
     words: str = ""
     notes: tuple[str, ...] = ()
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    by_itself: bool = False
+
+
+@dataclass(frozen=True)
+class LiveMode:
+    """on: whether live mode is on; None if nobody said so. stopped: the version of the project at which a person last
+    stopped a run; 0 for never."""
+
+    on: bool | None = None
+    stopped: int = 0
 
 
 @dataclass(frozen=True)
@@ -259,6 +272,7 @@ class ProjectFile:
     choice: Choice | None = None
     review: Review = Review()
     answers: dict[int, RunRecord] = field(default_factory=dict)
+    live: LiveMode = LiveMode()
 
     @property
     def project(self) -> Project:
@@ -294,6 +308,7 @@ def _read_project(path: Path, version: int | None) -> ProjectFile:
         raise InputError(f"{path} is not a fewpoint project; give a file that ends in {SUFFIX}")
     header = _read_header(lines[0], path)
     history, look, choice, review = History(Project(header.shape)), Look(), None, Review()
+    live = LiveMode()
     results: dict[str, dict[int, RunRecord]] = {"run": {}, "answer": {}}
     for number, line in enumerate(lines[1:], start=2):
         try:
@@ -307,11 +322,13 @@ def _read_project(path: Path, version: int | None) -> ProjectFile:
                 choice = _read_choice(line["choice"])
             elif "review" in line:
                 review = _read_review(line["review"])
+            elif "live" in line:
+                live = _read_live(line["live"])
             elif version is None or history.version < version:
                 history.do(from_table(line.get("action")), str(line.get("by", "")))
         except InputError as error:
             raise InputError(f"line {number} of {path} cannot be read: {error}") from error
-    return ProjectFile(path, header, history, results["run"], length, look, choice, review, results["answer"])
+    return ProjectFile(path, header, history, results["run"], length, look, choice, review, results["answer"], live)
 
 
 class ProjectLog:
@@ -321,6 +338,7 @@ class ProjectLog:
         self.path, self.header = file.path, file.header
         self.history, self.runs, self.look = file.history, dict(file.runs), file.look
         self.choice, self.review, self.answers = file.choice, file.review, dict(file.answers)
+        self.live = file.live
         self._stream, self._length, self._lock = stream, file.length, lock
 
     @classmethod
@@ -391,6 +409,12 @@ class ProjectLog:
         self._append({"review": asdict(review)})
         self.review = review
 
+    def record_live(self, live: LiveMode) -> None:
+        """Write down whether live mode is on."""
+        if live != self.live:
+            self._append({"live": asdict(live)})
+            self.live = live
+
     def read_bytes(self) -> bytes:
         """The whole file as it is now."""
         with explaining_read_errors(self.path):
@@ -418,10 +442,25 @@ class ProjectLog:
 
 
 def interrupt_runs(log: ProjectLog) -> None:
-    """Say of each run that a stopped server left that it was interrupted."""
+    """Say of each run that a stopped server left that it was interrupted, and how long it had gone on."""
     for record in list(log.runs.values()):
         if record.state not in ENDED:
-            log.record_run(replace(record, state="interrupted", message="the server was stopped during this run"))
+            seconds = max(record.seconds, read_seconds(runs_folder(log.path) / str(record.id)))
+            message = "the server was stopped during this run"
+            log.record_run(replace(record, state="interrupted", message=message, seconds=seconds))
+
+
+def write_seconds(seconds: float, run: Path) -> None:
+    """Write down how long a run has gone on, in all its starts, for the case that the server is killed."""
+    write_small_json(run / SECONDS_FILE, {"seconds": seconds})
+
+
+def read_seconds(run: Path) -> float:
+    """What write_seconds last wrote; 0 if it wrote nothing."""
+    try:
+        return float(read_json(run / SECONDS_FILE)["seconds"])
+    except (InputError, KeyError, OSError, TypeError, ValueError):
+        return 0.0
 
 
 def _split_whole(data: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -495,6 +534,14 @@ def _read_review(table: Any) -> Review:
     if verdict not in get_args(Verdict):
         raise InputError("a verdict must be accepted, rejected or empty")
     return Review(verdict, by, version, result)
+
+
+def _read_live(table: Any) -> LiveMode:
+    try:
+        on, stopped = table["on"], int(table["stopped"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError("live mode must be on or off") from None
+    return LiveMode(None if on is None else bool(on), stopped)
 
 
 def _to_line(entry: dict[str, Any]) -> bytes:

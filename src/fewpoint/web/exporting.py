@@ -40,7 +40,7 @@ from fewpoint.runs.exports import convert_run, join_objects
 from fewpoint.web import messages
 from fewpoint.web.faults import BusyError, MissingError
 from fewpoint.web.keeping import EXPORTS_FOLDER
-from fewpoint.web.orders import result_folder, shown_folder
+from fewpoint.web.orders import has_result, result_folder, shown_folder
 from fewpoint.web.results import ObjectMasks
 from fewpoint.web.sessions import Session
 from fewpoint.web.shown import MASKS
@@ -128,7 +128,7 @@ def export_masks(session: Session, record: RunRecord, request: messages.ExportRe
 
 def _describe_frames(session: Session, run: Path) -> None:
     """Leave what masks without a run folder are of for whoever writes them."""
-    if not result_folder(run).exists():
+    if not has_result(run):
         write_json(run / FRAMES_FILE, {"names": list(session.sequence.names)})
         write_source(session.source, run / SOURCE_FILE)
 
@@ -187,7 +187,7 @@ def write_export(order: ExportOrder) -> list[str]:
     out.parent.mkdir(parents=True, exist_ok=True)
 
     def fill(folder: Path) -> None:
-        if result_folder(run).exists():
+        if has_result(run):
             convert_run(result_folder(run), outputs, folder, lambda result: edit(result, targets))
         else:
             write_kept(run, tuple(filter(None, targets)), shape, outputs, folder)

@@ -13,29 +13,34 @@ from typing import Literal, Protocol
 from fewpoint.core.job import PlainPoints
 from fewpoint.core.project import Project
 from fewpoint.errors import FewpointError
-from fewpoint.io.projects import ENDED, RunRecord
+from fewpoint.io.projects import ENDED
 from fewpoint.web.events import Answered, LiveNews, Prepared
 from fewpoint.web.live import LiveProcess, Place
 from fewpoint.web.orders import LiveOrder, live_folder, result_folder
-from fewpoint.web.queueing import find_finished, find_stopped
+from fewpoint.web.queueing import Asked, find_finished, find_stopped
 from fewpoint.web.said import count_shown_frames, find_last_place, find_spoken_of, is_news
 from fewpoint.web.sessions import AnsweredView, Session
 
 PAUSE_S = 1.0  # without a word, before a refinement
 FIRST_PAUSE_S = 3.0  # before the first run
 FIRST_FRAMES = 2  # on which somebody must have shown an object by then
+LEFT_S = 10.0  # after the last who watched has left, before what began by itself is ended
 IDLE_S = 120.0  # after the last who watched has left, before what answers at once is ended
 MOST_AT_ONCE = 16  # projects that are answered at once, each by a process
 MOST_IDLE = 1  # that are kept for somebody who may come back: each holds its images in memory
 TICK_S = 0.2
 
-Step = Literal["run", "refine", "wait", "nothing"]
+Step = Literal["run", "refine", "resume", "wait", "nothing"]
 
 
 class Runs(Protocol):
     """Where runs are begun: web.queueing.RunQueue."""
 
-    def add(self, session: Session, refine: bool) -> object: ...
+    def add(self, session: Session, refine: bool, asked: Asked = Asked()) -> object: ...
+
+    def resume(self, session: Session, number: int) -> object: ...
+
+    def pause(self, session: Session) -> None: ...
 
 
 class Process(Protocol):
@@ -48,9 +53,9 @@ class Process(Protocol):
 
 @dataclass(eq=False)
 class Followed:
-    """A project that somebody watches. said: its state when something was last said, at the time said_at, if learning
-    has not followed yet. left_at: when the last who watched was seen. frame: the one last spoken of. view: the one that
-    whoever spoke last looks at, None if that is not known."""
+    """A project that somebody watches. said: its state when something was last said, at the time said_at; None once it
+    is known that nothing is due. left_at: when the last who watched was seen. frame: the one last spoken of. view: the
+    one that whoever spoke last looks at, None if that is not known."""
 
     session: Session
     said: Project
@@ -97,11 +102,14 @@ class Following:
             followed = self._followed.get(session.id)
             if followed is None:
                 followed = self._followed[session.id] = Followed(session, session.project)
-                if self._on:
+                if self._on if session.log.live.on is None else session.log.live.on:
                     session.change_live(on=True)
             followed.left_at = self._clock()
+            if followed.said_at is None:  # what is due follows from the log
+                followed.said_at = self._clock()
             if session.live.on:
                 self._prepare(followed)
+                self._show_due(followed)
             self._changed.notify_all()
 
     def turn(self, session: Session, on: bool) -> None:
@@ -112,10 +120,16 @@ class Following:
             if session.live.on == on and session.live.state != "failed":
                 return
             _end(followed)
-            followed.said_at = None
-            session.end_answers(on=on, state="off", due=False, message="")
+            followed.said_at = self._clock()
+            with session.lock:
+                session.log.record_live(replace(session.log.live, on=on))
+                session.end_answers(on=on, state="off", due=False, message="")
             if on:
                 self._prepare(followed)
+                self._show_due(followed)
+            elif self._runs is not None:
+                self._runs.pause(session)
+            self._changed.notify_all()
 
     def leave(self, session: Session) -> None:
         """A project is about to be closed: end what answers at once."""
@@ -157,6 +171,8 @@ class Following:
             followed = self._followed.get(session.id)
             if followed is None or not session.live.on:
                 return
+            if followed.said_at is None:
+                followed.said_at = self._clock() - FIRST_PAUSE_S
             self._show_due(followed)
             self._ask(followed, session.project)
             self._changed.notify_all()
@@ -164,9 +180,10 @@ class Following:
     def rest(self, session: Session) -> None:
         """A person has stopped a run: none begins by itself before something else is said."""
         with self._changed:
+            with session.lock:
+                session.log.record_live(replace(session.log.live, stopped=session.log.history.version))
             followed = self._followed.get(session.id)
             if followed is not None:
-                followed.said_at = None
                 self._show_due(followed)
 
     def try_out(self, session: Session, project: Project, view: int | None = None) -> None:
@@ -190,13 +207,14 @@ class Following:
             with self._changed:
                 if self._closed:
                     return
-                busy = any(each.said_at is not None or each.process is not None for each in self._followed.values())
+                busy = any(map(_is_busy, self._followed.values()))
                 self._changed.wait(TICK_S if busy else None)
             self.look()
 
     def _learn(self, followed: Followed) -> None:
         session = followed.session
-        if followed.said_at is None or self._runs is None or not session.broadcast.is_heard:
+        can_begin = session.live.on and session.broadcast.is_heard
+        if followed.said_at is None or self._runs is None or not can_begin:
             return
         step = choose_step(session, self._clock() - followed.said_at)
         if step == "wait":
@@ -205,16 +223,30 @@ class Following:
         message = ""
         if step != "nothing":
             try:
-                self._runs.add(session, step == "refine")
+                self._begin(session, step)
             except FewpointError as error:
                 message = " ".join(str(error).split())
-        session.change_live(due=False, message=message)
+        if step != "nothing" or session.live.due:
+            session.change_live(due=False, message=message)
+
+    def _begin(self, session: Session, step: Step) -> None:
+        if self._runs is None:
+            return
+        if step == "resume":
+            with suppress(FewpointError):  # it cannot go on, as if an object of it is gone: another one begins
+                self._runs.resume(session, max(session.log.runs))
+                return
+            step = "refine" if find_finished(session) is not None else "run"
+        self._runs.add(session, step == "refine", Asked(by_itself=True))
 
     def _end_if_idle(self, followed: Followed) -> None:
         now = self._clock()
         if followed.session.broadcast.is_heard:
             followed.left_at = now
-        elif followed.process is not None and now - followed.left_at > IDLE_S:
+            return
+        if self._runs is not None and now - followed.left_at > LEFT_S:
+            self._runs.pause(followed.session)
+        if followed.process is not None and now - followed.left_at > IDLE_S:
             _end(followed)
             followed.session.end_answers(state="off")
 
@@ -276,12 +308,17 @@ def choose_step(session: Session, quiet_s: float) -> Step:
 
 
 def choose_next(session: Session) -> Step:
-    """What to begin once no run goes on: nothing if the last one, whatever became of it, knows all that was said."""
+    """What to begin once no run goes on, from the log alone: nothing if the last one, whatever became of it, knows all
+    that was said, or if a person has stopped one since; one that was interrupted goes on first."""
     with session.lock:
-        project, runs = session.project, session.log.runs
+        project, runs, stopped = session.project, session.log.runs, session.log.live.stopped
         last = runs[max(runs)] if runs else None
         finished = find_finished(session)
-        if not project.clicked or any(_knows(session, run) for run in (last, finished) if run is not None):
+        known = [each.version for each in (last, finished) if each is not None] + ([stopped] if stopped else [])
+        is_known = any(not is_news(project, session.project_at(version)) for version in known)
+        if last is not None and last.state == "interrupted" and (last.by_itself or not is_known):
+            return "resume"
+        if not project.clicked or is_known:
             return "nothing"
         if finished is not None:
             return "refine"
@@ -333,13 +370,15 @@ def take_news(session: Session, news: LiveNews) -> None:
         session.change_live(message=news.error, refused=news.number)
 
 
-def _knows(session: Session, run: RunRecord) -> bool:
-    return not is_news(session.project, session.project_at(run.version))
-
-
 def _is_due(followed: Followed) -> bool:
     """Whether a run will begin by itself."""
-    return followed.said_at is not None and choose_next(followed.session) in ("run", "refine")
+    return followed.session.live.on and choose_next(followed.session) in ("run", "refine", "resume")
+
+
+def _is_busy(followed: Followed) -> bool:
+    """Whether anything may have to be begun or ended."""
+    goes_on = any(record.state not in ENDED for record in followed.session.log.runs.values())
+    return followed.said_at is not None or followed.process is not None or goes_on
 
 
 def _end(followed: Followed) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 from fewpoint.core import Words
 from fewpoint.core.job import Job, PlainPoints
 from fewpoint.errors import InputError
+from fewpoint.io.atomic import read_json
 from fewpoint.io.jobs import load_job
+from fewpoint.io.runs import MANIFEST_FILE
 
 JOB_FILE = "job.json"
 OLD_ORDER_FILE = "order.json"  # of runs from before there were jobs
@@ -42,6 +44,12 @@ def find_job(run: Path) -> Job:
 def result_folder(run: Path) -> Path:
     """The run folder, as fewpoint segment makes it, of a run of a project."""
     return run / "result"
+
+
+def has_result(run: Path) -> bool:
+    """Whether a run of a project wrote all of its result: a kept answer did not, nor a run that was ended."""
+    path = result_folder(run) / MANIFEST_FILE
+    return path.exists() and read_json(path).get("state") == "finished"
 
 
 def shown_folder(run: Path, number: int) -> Path:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fewpoint.core.job import Job
 from fewpoint.core.project import Project
@@ -19,7 +19,7 @@ from fewpoint.core.workers import python_module
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.atomic import explaining_write_errors
 from fewpoint.io.jobs import honour_project, write_job
-from fewpoint.io.projects import SUFFIX, RunRecord, name_person, read_project, runs_folder
+from fewpoint.io.projects import SUFFIX, RunRecord, name_person, read_project, runs_folder, write_seconds
 from fewpoint.pipeline.model import MODEL_FILE
 from fewpoint.web import messages
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent, read_event
@@ -28,12 +28,17 @@ from fewpoint.web.keeping import keep_answers
 from fewpoint.web.orders import JOB_FILE, LOG_FILE, Order, find_job, result_folder, shown_folder
 from fewpoint.web.processes import close_pipes, explain_death, send_line, start_process
 from fewpoint.web.sessions import Session, Workspace
-from fewpoint.web.shown import MASKS
+from fewpoint.web.shown import MASKS, PROBABILITIES, keep_preview
+
+# A run is ended to go on later, once somebody looks again or in its turn; or for good, and nothing of it is kept.
+Leaving = Literal["", "pause", "yield", "drop"]
 
 COMMAND = python_module("fewpoint.web.worker")
 MOST_WAITING = 100  # of one person
 MOST_OWNERS = 1000  # whose last turn is remembered
-STOP_SECONDS = 600.0  # within which a stopped run must have written what it has; large volumes take long
+PAUSED = "live mode or the last page that showed it was closed; it goes on with them"
+STOP_SECONDS = 1.5  # after which a stopped run that has not written what it has is ended; its preview is then kept
+BEAT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,12 @@ class Asked:
     """What a person asks of one run.
 
     warm_start: the run folder whose networks it begins with. added: files whose channels are learnt from, too.
+    by_itself: live mode asks, and nobody else.
     """
 
     warm_start: str | None = None
     added: tuple[str, ...] = ()
+    by_itself: bool = False
 
 
 def find_asked(workspace: Workspace, session: Session, request: messages.RunRequest) -> Asked:
@@ -81,6 +88,7 @@ class Entry:
     process: subprocess.Popen[str] | None = None
     began: float = 0.0
     stopped: bool = False
+    leaving: Leaving = ""
     ended: Ended | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -131,6 +139,16 @@ class RunQueue:
 
     def start(self) -> None:
         self._thread.start()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def _beat(self) -> None:
+        """Write down now and then how long the run has gone on."""
+        while not self._closed:
+            time.sleep(BEAT_SECONDS)
+            with self._changed, suppress(FewpointError):
+                entry = self._current
+                if entry is not None and entry.began and entry.process is not None:
+                    write_seconds(time.monotonic() - entry.began, entry.folder)
 
     def close(self) -> None:
         """End what is going on; it can be taken up again after the next start."""
@@ -169,7 +187,14 @@ class RunQueue:
             )
             order = Order(job, str(session.runs_folder / str(number)), objects)
             _write_job(order)
-            record = RunRecord(number, version, tuple(objects.values()), refined_from=basis, words=count_words(project))
+            record = RunRecord(
+                number,
+                version,
+                tuple(objects.values()),
+                refined_from=basis,
+                words=count_words(project),
+                by_itself=asked.by_itself,
+            )
             return self._enter(session, order, record)
 
     def resume(self, session: Session, number: int) -> messages.RunMessage:
@@ -184,15 +209,16 @@ class RunQueue:
             return self._enter(session, order, replace(record, state="waiting", message="", error=""))
 
     def _take_up(self, session: Session, record: RunRecord, job: Job, objects: dict[str, int]) -> Job:
-        """A job from a folder that may have been moved since: all that it reads is taken from the open project."""
+        """A job from a folder that may have been moved since: what it reads of its own project is taken from there."""
         if isinstance(job.points, str) or set(job.points.objects) != set(objects):
             raise InputError(f"run {record.id} does not say what it was to do; start a new one")
+        if job.warm_start is not None and not (Path(job.warm_start) / MODEL_FILE).exists():
+            raise InputError(f"the run that run {record.id} began with is gone from {job.warm_start}; start a new one")
         return replace(
             job,
             input=session.source.path,
             reading=Reading(added=job.reading.added),
             refine=_find_refined(session, record.refined_from),
-            warm_start=None,
             device=self._job.device,
         )
 
@@ -212,6 +238,29 @@ class RunQueue:
                 return current.shown
         raise InputError(f"run {number} is over; there is nothing to stop")
 
+    def pause(self, session: Session) -> None:
+        """End runs of a project that began by themselves; they can go on later."""
+        with self._changed:
+            for entry in [each for each in self._waiting if each.session is session and each.record.by_itself]:
+                self._waiting.remove(entry)
+                _interrupt(entry, PAUSED)
+            current = self._current
+            if current is not None and current.session is session and current.record.by_itself:
+                self._let_go(current, "pause")
+            self._show_places()
+
+    def look_again(self) -> None:
+        """Somebody has opened a project: its runs come before those at whose projects nobody looks."""
+        with self._changed:
+            self._show_places()
+
+    def _let_go(self, entry: Entry, leaving: Leaving) -> None:
+        """End the process of a run, which goes on from its last checkpoint later; called under the lock."""
+        if not entry.leaving and not entry.stopped and entry.ended is None:
+            entry.leaving = leaving
+            if entry.process is not None:
+                entry.process.kill()
+
     def abandon(self, session: Session) -> None:
         """End all runs of a project at once; nothing of them is kept."""
         with self._changed:
@@ -221,7 +270,7 @@ class RunQueue:
             self._show_places()
             current = self._current
             if current is not None and current.session is session:
-                current.stopped = True
+                current.stopped, current.leaving = True, "drop"
                 if current.process is not None:
                     current.process.kill()
 
@@ -265,6 +314,7 @@ class RunQueue:
 
     def _take_next(self) -> Entry:
         """The run whose turn it is; called under the lock."""
+        self._sort()
         entry = self._current = self._waiting.pop(0)
         self._served = {**self._served, entry.owner: max(self._served.values(), default=0) + 1}
         waiting = {each.owner for each in self._waiting}
@@ -287,9 +337,15 @@ class RunQueue:
                 _fail(entry, error)
             with self._changed:
                 self._current = None
+                goes_on = entry.leaving == "yield" and entry.record.state == "waiting"
+                if goes_on and self._closed:
+                    _interrupt(entry)
+                elif goes_on:
+                    entry.process, entry.leaving, entry.began = None, "", 0.0
+                    self._waiting.insert(0, entry)
                 self._show_places()
                 closed = self._closed
-            if not closed:
+            if not closed and not goes_on:
                 self._on_end(entry.session)
 
     def _run(self, entry: Entry) -> None:
@@ -306,6 +362,8 @@ class RunQueue:
             send_line(process, json.dumps(entry.order.as_table()))
         if entry.stopped:
             self._stop(entry)
+        if entry.leaving:
+            process.kill()
         for line in process.stdout or ():
             _take(entry, read_event(line))
         code = process.wait()
@@ -324,6 +382,8 @@ class RunQueue:
             timer.start()
 
     def _conclude(self, entry: Entry, code: int) -> None:
+        if entry.stopped and entry.ended is None and entry.leaving != "drop":
+            _keep_previews(entry)
         best = any((shown_folder(entry.folder, number) / MASKS).exists() for number in entry.order.objects.values())
         figures, notes = gather_figures(entry.folder, entry.order.objects)
         record = replace(
@@ -339,6 +399,11 @@ class RunQueue:
             keep_answers(entry.session)
         if ended is None and self._closed:
             _interrupt(entry)
+        elif ended is None and entry.leaving == "pause":
+            _interrupt(entry, PAUSED)
+        elif ended is None and entry.leaving == "yield" and not entry.stopped:
+            record = replace(entry.record, state="waiting", seconds=time.monotonic() - entry.began)
+            entry.update(record, seconds_left=None)
         elif ended is None and entry.stopped:
             entry.update(replace(record, state="cancelled", message=_word_stop(entry, best)), seconds_left=None)
         elif ended is None:
@@ -351,11 +416,20 @@ class RunQueue:
             entry.update(record, seconds_left=None, phase="")
 
     def _show_places(self) -> None:
-        """Tell those who wait how many go before them; called under the lock."""
+        """Tell those who wait how many go before them, and let a run that nobody looks at make way; called under the
+        lock."""
+        self._sort()
+        current = self._current
+        if current is not None and not _is_looked_at(current) and any(map(_is_looked_at, self._waiting)):
+            self._let_go(current, "yield")
         for place, entry in enumerate(self._waiting):
             ahead = place + (self._current is not None)
             if entry.shown.ahead != ahead:
                 entry.update(ahead=ahead, message=_word_place(ahead))
+
+    def _sort(self) -> None:
+        """Let runs of projects that somebody looks at come first."""
+        self._waiting.sort(key=lambda entry: not _is_looked_at(entry))
 
 
 def take_turns(waiting: Sequence[Entry], served: Mapping[str, int]) -> list[Entry]:
@@ -396,9 +470,13 @@ def find_finished(session: Session) -> RunRecord | None:
 
 
 def find_stopped(session: Session) -> RunRecord | None:
-    """The run that was stopped and whose masks are shown, since none has finished."""
+    """The run that was stopped and whose masks are shown, since none has finished; None if it left no probabilities."""
     shown = session.find_shown()
-    return shown if shown is not None and shown.id in session.log.runs and find_finished(session) is None else None
+    if shown is None or shown.id not in session.log.runs or find_finished(session) is not None:
+        return None
+    folder = session.runs_folder / str(shown.id)
+    left = any((shown_folder(folder, number) / PROBABILITIES).exists() for number in shown.objects)
+    return shown if left else None
 
 
 def find_basis(session: Session) -> int:
@@ -432,6 +510,18 @@ def _take(entry: Entry, event: WorkerEvent) -> None:
         entry.ended = event
 
 
+def _keep_previews(entry: Entry) -> None:
+    """What a run that was ended had previewed becomes its result."""
+    points = entry.order.job.points
+    if isinstance(points, str):
+        return
+    for name, number in entry.order.objects.items():
+        own = points.to_points()
+        own = own.of_object(name) if name in own.object_names else own
+        with suppress(FewpointError, OSError):
+            keep_preview(shown_folder(entry.folder, number), own)
+
+
 def _fail(entry: Entry, error: Exception) -> None:
     """End a run that the server itself cannot go on with, such as on a full disk; reported even if not written down."""
     if entry.process is not None:
@@ -444,9 +534,15 @@ def _fail(entry: Entry, error: Exception) -> None:
         entry.update(state="failed", error=reason, seconds_left=None)
 
 
-def _interrupt(entry: Entry) -> None:
+def _interrupt(entry: Entry, message: str = "the server was stopped during this run") -> None:
     with suppress(FewpointError, ValueError):  # the disk may be full, and the log closed
-        entry.update(replace(entry.record, state="interrupted", message="the server was stopped during this run"))
+        seconds = time.monotonic() - entry.began if entry.began else entry.record.seconds
+        record = replace(entry.record, state="interrupted", message=message, seconds=seconds)
+        entry.update(record, seconds_left=None)
+
+
+def _is_looked_at(entry: Entry) -> bool:
+    return entry.session.broadcast.is_heard
 
 
 def _name_objects(session: Session, record: RunRecord) -> dict[str, int]:

@@ -562,7 +562,9 @@ async def watch(socket: WebSocket, project: str, state: TheState) -> None:
         with suppress(WebSocketDisconnect, RuntimeError):
             await socket.send_text(messages.HelloEvent(version=session.log.history.version).model_dump_json())
             await run_in_threadpool(state.following.watch, session)
+            await run_in_threadpool(state.queue.look_again)
             await _forward(socket, queue)
+    await run_in_threadpool(state.queue.look_again)
 
 
 async def _forward(socket: WebSocket, queue: Waiting) -> None:

@@ -57,7 +57,7 @@ IN_PATIENT = ("nifti", "nrrd", "mha", "dicom")  # formats whose axes are a patie
 MOST_OPEN, IDLE_SECONDS = 16, 600.0  # projects; how long one must have been left alone to be closed
 MOST_OPEN_AT_ALL = 64  # of which those used longest ago are closed at once, unless somebody watches or something runs
 NO_PROJECT = "there is no such project; open its input again"
-KEPT_STATES = 4  # of a project as it was at earlier runs
+KEPT_STATES = 8  # of a project as it was at earlier runs
 NO_RESULTS: Mapping[int, RunRecord] = MappingProxyType({})
 STANDING_FILE = "answered.json"
 

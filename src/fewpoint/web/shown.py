@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from fewpoint.core import Result
+from fewpoint.core import PointSet, Result
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.io.atomic import read_json, save_array, write_atomically, write_json
 
@@ -41,6 +41,18 @@ def write_preview(look: "ObjectLook", folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shape = look.superpixels.labels.shape
     _write_masks((look.mask(frame) for frame in range(shape[0])), shape, folder / PREVIEW)
+
+
+def keep_preview(folder: Path, points: PointSet) -> None:
+    """Let the last preview be the masks, if there are no others, with clicks. points: on this object alone."""
+    if not (folder / PREVIEW).exists() or (folder / MASKS).exists():
+        return
+    packed = np.load(folder / PREVIEW, allow_pickle=False)
+    for places, is_inside in ((points.coordinates, True), (points.negatives, False)):
+        for frame, y, x in places.tolist():
+            bit = np.uint8(128 >> x % 8)
+            packed[frame, y, x // 8] = packed[frame, y, x // 8] | bit if is_inside else packed[frame, y, x // 8] & ~bit
+    write_packed(packed, folder)
 
 
 def write_answer(masks: np.ndarray, folder: Path, first: int = 0, total: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """The process of one run: python -m fewpoint.web.worker
 
 Reads its order as a line of JSON from standard input, and says on standard output how far it is, one line of JSON per
-event. A line `stop` ends the run after the present step and keeps what there is. When standard input ends, the server
+event. A line `stop` ends the run at the next event and keeps what there is. When standard input ends, the server
 is gone, and so is this process; the run can go on later.
 """
 
@@ -22,7 +22,7 @@ from fewpoint.core import (
     StageStarted,
     StepsTaken,
 )
-from fewpoint.core.progress import Event, StageProgress
+from fewpoint.core.progress import Event
 from fewpoint.errors import FewpointError
 from fewpoint.runs.jobs import StoppedError
 from fewpoint.runs.partial import LastLook, ObjectLook
@@ -35,7 +35,6 @@ from fewpoint.web.wording import word_for_page
 SECONDS_BETWEEN_NEWS = 0.2
 SECONDS_BETWEEN_PREVIEWS = 1.0
 PREVIEW_SHARE = 0.05  # of the time, at most, that drawing previews may take
-STOPPABLE = ("superpixels", "learning")
 STAGE_WORDS = {
     "superpixels": "cutting frames into superpixels",
     "learning": "learning",
@@ -82,8 +81,7 @@ class Course:
             self._unseen = True
         elif isinstance(event, EpochFinished) and self._unseen:  # all objects have been looked at by now
             self._draw_previews()
-        stoppable = self._stage in STOPPABLE and isinstance(event, StageProgress | StepsTaken | EpochFinished)
-        if stoppable and self._stop.is_set():
+        if self._stop.is_set() and self._stage != "report":  # by then there is more than what was previewed
             # What a person saw when they stopped it is kept, not what another network made of it since.
             self._look.objects |= self._previewed
             raise StoppedError

@@ -40,7 +40,7 @@ function inWords(live) {
   if (activeRun() !== null) return "Learning from what you said.";
   if (live.due) return "Learning begins in a moment.";
   if (shownRun() === null && !isEnough()) return "Learning begins once two frames are marked.";
-  // Nothing begins by itself for what was said before the page was opened, or before a run was stopped.
+  // Nothing begins by itself for what was said before a run was stopped.
   if (live.newer.length > 0) return `Not learnt yet: press ${shownRun() === null ? "Run" : "Refine"}, or go on marking.`;
   if (shownRun() === null) return "Learning begins after your next click.";
   return "Whatever you say changes the mask at once.";

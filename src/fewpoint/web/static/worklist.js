@@ -1,6 +1,6 @@
 /** Which studies are there, how far is each, who worked on them, and which one comes next? */
 
-import { Refusal, exportAll, listQueue, listWork, openInput, sendReview } from "./api.js";
+import { Refusal, cancelRun, exportAll, listQueue, listWork, openInput, sendReview } from "./api.js";
 import { openKnown, openSeries } from "./chooser.js";
 import { find, make } from "./dom.js";
 import { attempt, complain, tell } from "./notices.js";
@@ -47,11 +47,38 @@ async function refresh() {
   const [work, queue] = found;
   entries = work;
   fill();
-  const rows = queue.map(({ name, run, state, ahead, epoch, epochs }) => {
+  showQueue(queue);
+}
+
+/** @param {import("./types.js").QueueEntry[]} queue */
+function showQueue(queue) {
+  const rows = queue.map(({ project, name, run, state, ahead, epoch, epochs }) => {
     const far = epochs > 0 ? `, ${Math.round((100 * epoch) / epochs)} %` : "";
-    return make("li", { text: `${name}: run ${run} ${state === "waiting" ? `waits for ${ahead} others` : `is running${far}`}` });
+    const others = ahead === 1 ? "1 other" : `${ahead} others`;
+    const words = `${name}: run ${run} ${state === "waiting" ? `waits for ${others}${far}` : `is running${far}`}`;
+    const stop = make("button", {
+      type: "button",
+      class: "quiet",
+      text: "Stop",
+      "aria-label": `Stop run ${run} of ${name}`,
+      onclick: () => stopRun(project, run),
+    });
+    return make("li", {}, make("span", { text: words }), stop);
   });
   find("queue", HTMLElement).replaceChildren(...(rows.length > 0 ? rows : [make("li", { text: "No run is active or waiting." })]));
+}
+
+/** Stop a run of any study, and show the list once it has ended. @param {string} project @param {number} run */
+async function stopRun(project, run) {
+  if ((await attempt(() => cancelRun(project, run))) === null) return;
+  for (let left = 20; left > 0; left -= 1) {
+    const queue = await attempt(listQueue);
+    if (queue === null) return;
+    showQueue(queue);
+    if (!queue.some((each) => each.project === project && each.run === run)) break;
+    await new Promise((resume) => window.setTimeout(resume, 250));
+  }
+  await refresh();
 }
 
 /** Those that the search and the filter leave. */

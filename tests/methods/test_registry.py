@@ -72,7 +72,7 @@ def test_presets_and_the_papers_names_are_of_two_methods():
     methods = {name: find_settings(name).method for name in (*PRESETS, *PAPER_NAMES)}
     assert methods == {
         **{"accurate": "default", "fast": "default"},
-        **dict.fromkeys(("paper", "ssnnpu", "ssnnpu+ksptrack"), "paper"),
+        **dict.fromkeys(("paper", "paper-printed", "ssnnpu", "ssnnpu+ksptrack"), "paper"),
     }
 
 

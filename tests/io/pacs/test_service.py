@@ -65,7 +65,7 @@ def test_a_redirect_is_not_followed_and_gets_no_credentials(server):
             return True
 
         server.answer = redirect
-        with pytest.raises(InputError, match="elsewhere"):
+        with pytest.raises(InputError, match="which is not followed"):
             server.pacs.list_studies()
         assert other.heard == []
 

@@ -186,13 +186,21 @@ def find_together(place: Tree | Shadow, faults: dict[str, Fault], tests: Sequenc
     return found
 
 
-def try_nearest(tree: Tree, name: str, faults: dict[str, Fault], answers: Answers) -> None:
-    """The tests of the folder that are nearest; ahead of them the one that found the fault in the earlier commit."""
-    known = answers.found.get("old, nearest", {})
+def try_old_nearest(tree: Tree, faults: dict[str, Fault], answers: Answers) -> None:
+    """The tests of the folder that are nearest."""
     for key, fault in faults.items():
-        first = [test for test in [known.get(key, "")] if (tree.root / test.partition("::")[0]).is_file()]
-        find = partial(find_one_by_one, tree, fault, [each for each in (first, tree.find_nearest(fault)) if each])
-        answers.ask(f"{name}, nearest", key, find)
+        answers.ask("old, nearest", key, partial(find_one_by_one, tree, fault, [tree.find_nearest(fault)]))
+
+
+def try_short_nearest(tree: Tree, faults: dict[str, Fault], answers: Answers) -> None:
+    """The test that found the fault in the earlier commit, then those that are nearest.
+
+    If the nearest found nothing there, they are left to the whole suite.
+    """
+    for key, fault in faults.items():
+        if known := answers.get("old, nearest", key):
+            choices = [[known], tree.find_nearest(fault)]
+            answers.ask("short, nearest", key, partial(find_one_by_one, tree, fault, choices))
 
 
 def find_one_by_one(tree: Tree, fault: Fault, choices: Sequence[Sequence[str]]) -> str:
@@ -299,8 +307,8 @@ def main() -> None:
     commit, today = ask_git(new.root, "rev-parse", "--short", "HEAD"), datetime.now(UTC).date()
     head = f"Commit {commit}, the old tests those of {given.old}; {describe_processor()}; {today}; seed {given.seed}."
     for find_more in (
-        partial(try_nearest, old, "old"),
-        partial(try_nearest, new, "short"),
+        partial(try_old_nearest, old),
+        partial(try_short_nearest, new),
         partial(try_shadow, Shadow(new, out / "shadow")),
         partial(try_short_rest, new),
         partial(try_old_folders, old),

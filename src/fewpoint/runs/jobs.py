@@ -88,10 +88,10 @@ def _run_in(task: Task, folder: RunFolder, listener: Listener) -> Result:
     for doubt in doubt_clicks(task.sequence, task.points):
         listener(Message(doubt, warning=True))
     result = run_task(task, folder, listener)
-    for name, each in result.objects.items():
+    for each in result.objects:
         if each.history.selected_by:
             selected, by = each.history.selected_epoch, each.history.selected_by
-            logger.info("priors%s: epoch %d was selected by %s", f" of {name}" if name else "", selected, by)
+            logger.info("priors%s: epoch %d was selected by %s", f" of {each.name}" if each.name else "", selected, by)
     return result
 
 

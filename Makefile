@@ -17,7 +17,7 @@ TORCH_INDEX ?= $(if $(filter Linux,$(shell uname -s)),https://download.pytorch.o
 # Without compiling every module that is never imported: less to wait for, and a fifth less on disk.
 PIP_INSTALL := -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt
 # All that users can install.
-EXTRAS := annotate,competitors,dicom,napari,ray,sam,tracking,video,witness,zarr
+EXTRAS := annotate,competitors,dicom,ray,sam,tracking,video,witness,zarr
 # What `make shadow` compares; nothing means every case.
 CASE ?=
 # With which torch, and from where, `make lowest` tests.

@@ -50,6 +50,7 @@ class Visit:
         self.viewer.window.resize(1280, 800)
         (layer,) = self.viewer.open(folder / "volume.nii.gz", plugin="napari-nifti")
         layer.contrast_limits = (20, 260)
+        self.layer = layer
         self.panel = nnInteractiveWidget(self.viewer)
         self.viewer.window.add_dock_widget(self.panel, area="right", name="nnInteractive")
         self.panel.server_url_edit.setText(address)
@@ -66,6 +67,10 @@ class Visit:
             time.sleep(0.02)
             if time.monotonic() > until:
                 raise SystemExit("the panel did not get there in time")
+
+    def look_at(self, frame: int) -> None:
+        """Show a slice, by its place: napari opens the file with its axes running backwards."""
+        self.viewer.dims.set_point(0, self.layer.data_to_world((frame, 0, 0))[0])
 
     def choose(self, tool: int, positive: bool = True):
         """The layer of a tool, in which marks are put."""
@@ -86,7 +91,7 @@ class Visit:
     def try_tools(self) -> None:
         """A box, a lasso and a scribble on the middle slice, each of a new object."""
         frame = CENTRE[0]
-        self.viewer.dims.set_current_step(0, frame)
+        self.look_at(frame)
         corners = [[frame, y, x] for y, x in ((26, 40), (26, 92), (94, 92), (94, 40))]
         self.report("box", lambda: self.choose(BOX).add(np.array(corners, float), shape_type="rectangle"))
         self.panel.on_reset_interactions()
@@ -108,7 +113,7 @@ class Visit:
 
     def click(self) -> None:
         for place, positive in CLICKS:
-            self.viewer.dims.set_current_step(0, place[0])
+            self.look_at(place[0])
             layer = self.choose(POINT, positive)
             what = f"point {'on' if positive else 'beside'} the object"
             self.report(what, lambda layer=layer, place=place: layer.add(np.array([place], float)))
@@ -122,7 +127,7 @@ class Visit:
         print(f"saved: {mask.sum()} voxels, F1 {2 * (mask & self.truth).sum() / (mask.sum() + self.truth.sum()):.3f}")
 
     def take_picture(self, path: str) -> None:
-        self.viewer.dims.set_current_step(0, CENTRE[0])
+        self.look_at(CENTRE[0])
         until = time.monotonic() + 1
         self.wait_for(lambda: time.monotonic() > until)
         self.viewer.window.screenshot(path, canvas_only=False, flash=False)

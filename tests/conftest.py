@@ -32,7 +32,6 @@ NIGHTLY = (
     "io/pacs/test_orthanc.py",
     "io/test_fuzz.py",
     "io/test_seg_readers.py",
-    "napari",
     "pipeline/test_witnessing.py",
     "test_ci.py",
     "test_distribution.py",
@@ -71,8 +70,8 @@ LONGEST = (
     "web",
     "pipeline",
 )
-# Skipped unnoticed, these would leave the page, the plugin for napari and the types unchecked.
-NEVER_SKIPPED_IN_CI = ("web/browser", "napari/test_board.py", "napari/test_widget.py", "test_types.py", "shadow")
+# Skipped unnoticed, these would leave the page and the types unchecked.
+NEVER_SKIPPED_IN_CI = ("web/browser", "test_types.py", "shadow")
 
 
 # An example takes what it takes: on a busy machine the usual fifth of a second says nothing of the program.

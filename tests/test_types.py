@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-NIGHTLY = {"napari", "onnx", "onnxruntime", "qtpy", "ray", "superqt"}  # libraries that the short suite does without
+NIGHTLY = {"onnx", "onnxruntime", "ray"}  # libraries that the short suite does without
 
 
 def test_pyright_finds_no_error():

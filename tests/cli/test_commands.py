@@ -102,7 +102,7 @@ def test_info_as_json_is_one_document_with_every_value_of_every_preset(call):
     assert facts["outputs"] == {**FILES, FILM: "overlay.mp4"}
     # The short suite installs some extras; the others may be there or not.
     installed = dict.fromkeys(("annotate", "competitors", "dicom", "tracking", "video", "zarr"), True)
-    optional = {name: facts["extras"][name] for name in ("napari", "ray", "sam", "witness")}
+    optional = {name: facts["extras"][name] for name in ("ray", "sam", "witness")}
     assert facts["extras"] == {**installed, **optional}
 
 

@@ -71,7 +71,7 @@ def test_tracking_leaves_out_what_looks_like_a_ring_and_lies_beyond_reach_of_the
     """The network cannot tell the pieces from the ring; no path begins at them, and none leads there."""
     sequence = save_dataset_sequence(make_ring(8, (40, 80), seed), tmp_path / "ring/first")
     result = score_paper(sequence, SHORT_PHASES, tmp_path / "out")
-    assert result["f1"] > result["f1_untracked"] + 0.05
+    assert result["f1"] > result["f1_untracked"] + 0.03
     assert result["precision"] > result["precision_untracked"] + 0.1
     assert result["recall"] > result["recall_untracked"] - 0.02
 

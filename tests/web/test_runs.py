@@ -152,7 +152,7 @@ def test_a_long_run_is_waited_for_stopped_with_its_masks_killed_and_taken_up_aga
         first, second, third = (start_run(client, project) for _ in range(3))
         waiting = client.get(f"/api/projects/{project}/runs/{second}").json()
         assert (waiting["state"], waiting["ahead"]) == ("waiting", 1)
-        assert waiting["message"] == "waiting for 1 other run on this machine"
+        assert waiting["message"] == "1 run ahead of this one"
 
         wait_for_preview(client, project, first)
         preview = client.get(f"/api/projects/{project}/runs/{first}/preview/1", params={"object": "object"}).json()
@@ -270,7 +270,7 @@ def test_a_job_that_names_files_of_its_own_is_not_taken_up(client, root):
     folder.mkdir(parents=True)
     write_job(Job(input="/etc", points="/etc/passwd"), folder / "job.json")
     answer = client.post(f"/api/projects/{project}/runs/1/resume")
-    assert answer.status_code == 422 and "does not say what it was to do" in answer.json()["detail"]
+    assert answer.status_code == 422 and "has no job file" in answer.json()["detail"]
 
 
 def test_runs_of_several_people_take_turns():

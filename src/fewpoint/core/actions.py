@@ -15,7 +15,7 @@ Places = Annotated[tuple[tuple[int, int, int], ...], Packable(3)]
 
 @dataclass(frozen=True)
 class AddPoint:
-    """A click on an object or, if not positive, next to it, where a mask leaked."""
+    """A click, or a background click; a click on a frame marked absent removes that mark."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -28,7 +28,7 @@ class AddPoint:
 
 @dataclass(frozen=True)
 class AddPoints:
-    """Several clicks as one change, as from a file or a scribble: (frame, y, x) each; those that are there stay."""
+    """Several clicks as one change, each as frame, y and x."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -39,7 +39,7 @@ class AddPoints:
 
 @dataclass(frozen=True)
 class MovePoint:
-    """frame: None to leave it on its frame."""
+    """By its id; without `frame` it stays on its frame."""
 
     __pydantic_config__ = STRICT
     point: int
@@ -58,7 +58,7 @@ class RemovePoint:
 
 @dataclass(frozen=True)
 class MarkAbsent:
-    """The object is not on this frame, or on all from it to `last`; absent=false removes the mark."""
+    """The object is absent from this frame, and those up to `last`; its points and drawn masks there are removed."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -70,7 +70,9 @@ class MarkAbsent:
 
 @dataclass(frozen=True)
 class SetBox:
-    """A box round the object on a frame, in the place of an earlier one there; bottom and right are exclusive."""
+    """The box around the object on a frame, replacing an earlier one; bottom and right exclusive. The largest box
+    limits the object's size.
+    """
 
     __pydantic_config__ = STRICT
     object: str
@@ -84,7 +86,7 @@ class SetBox:
 
 @dataclass(frozen=True)
 class ClearBox:
-    """frame: the one whose box is removed; None for the boxes of all."""
+    """The box of a frame, or of all."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -94,9 +96,8 @@ class ClearBox:
 
 @dataclass(frozen=True)
 class SetSize:
-    """How many times larger the masks of an object should be than what is found, on one frame or, if None, on all.
-
-    size: None or 1 takes it back.
+    """How many times larger the masks should be than found, 0.05 to 20, on one frame or on all; null or 1 removes
+    it.
     """
 
     __pydantic_config__ = STRICT
@@ -108,7 +109,7 @@ class SetSize:
 
 @dataclass(frozen=True)
 class SetFraction:
-    """Largest share of a frame that any object without a box covers; None to estimate it."""
+    """Largest share of a frame of all objects without a box; null: estimated."""
 
     __pydantic_config__ = STRICT
     fraction: float | None
@@ -117,7 +118,7 @@ class SetFraction:
 
 @dataclass(frozen=True)
 class AddObject:
-    """colour: #rrggbb, None for the next in the palette."""
+    """Colour as `#rrggbb`, or left out."""
 
     __pydantic_config__ = STRICT
     name: str
@@ -143,7 +144,7 @@ class RecolourObject:
 
 @dataclass(frozen=True)
 class LockObject:
-    """Nothing more is said of a locked object, and what was drawn of it is not painted over."""
+    """It cannot be annotated or painted over."""
 
     __pydantic_config__ = STRICT
     object: str
@@ -168,7 +169,9 @@ class SetSettings:
 
 @dataclass(frozen=True)
 class Brush:
-    """The whole mask of a frame as a person drew it, as run lengths; empty if the object is not there."""
+    """The drawn mask of a frame, kept exactly by runs and exports. Its pixels are removed from other objects' drawn
+    masks; clicks that contradict it are ignored.
+    """
 
     __pydantic_config__ = STRICT
     object: str
@@ -179,7 +182,7 @@ class Brush:
 
 @dataclass(frozen=True)
 class BrushFrames:
-    """The whole masks of several frames, each with its number, as one change."""
+    """Several drawn masks as one change: pairs of a frame and its runs."""
 
     __pydantic_config__ = STRICT
     object: str

@@ -10,7 +10,6 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "annotate": ("fastapi", "uvicorn", "multipart", "websockets"),
     "competitors": ("ortools", "sklearn"),
     "dicom": ("pydicom", "highdicom"),
-    "napari": ("napari", "npe2"),
     "tracking": ("ortools",),
     "video": ("av",),
     "zarr": ("zarr",),

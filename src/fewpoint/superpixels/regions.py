@@ -36,7 +36,7 @@ def region_probabilities(superpixels: SuperpixelMap, probabilities: np.ndarray) 
     >>> region_probabilities(superpixels, np.array([[[0.1, 0.9, 0.2]]])).round(6).tolist()
     [0.5, 0.2]
     """
-    return expit(_average(superpixels, probabilities, lambda frame: logit(np.clip(np.float64(frame), *PROPER))))
+    return expit(_average(superpixels, probabilities, lambda frame: logit(np.clip(frame.astype(np.float64), *PROPER))))
 
 
 def _average(superpixels: SuperpixelMap, values: np.ndarray, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -17,7 +17,6 @@ from fewpoint.web.sessions import Session
 from fewpoint.web.shown import read_probability
 
 SMOOTHING = 1.5  # pixels: the deviation of the Gaussian that evens out an outline
-EIGHT = np.ones((3, 3), bool)  # pixels that touch at a corner belong together
 
 Drawn = dict[int, np.ndarray]
 

@@ -266,7 +266,7 @@ class Following:
         self._end_oldest()
         session = followed.session
         if sum(each.process is not None for each in self._followed.values()) >= MOST_AT_ONCE:
-            reason = f"masks of {MOST_AT_ONCE} projects are answered at once already; try again later, or press Run"
+            reason = f"{MOST_AT_ONCE} projects have a live preview already; try again later, or press Run"
             session.end_answers(state="failed", message=reason)
             return
 

@@ -88,7 +88,7 @@ def _keep(session: Session, view: dict[int, Shown], targets: list[NamedObject]) 
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         best=True,
         words=count_words(project),
-        notes=tuple(f"{name}: a rough mask, from the image alone; nothing had been learnt of it yet" for name in rough),
+        notes=tuple(f"{name}: a live preview, from the image alone, before any training" for name in rough),
         figures=figures,
     )
     session.record_answer(record)

@@ -36,7 +36,7 @@ Leaving = Literal["", "pause", "yield", "drop"]
 COMMAND = python_module("fewpoint.web.worker")
 MOST_WAITING = 100  # of one person
 MOST_OWNERS = 1000  # whose last turn is remembered
-PAUSED = "live mode or the last page that showed it was closed; it goes on with them"
+PAUSED = "the live preview or the last page that showed it was closed; it continues with them"
 STOP_SECONDS = 1.5  # after which a stopped run that has not written what it has is ended; its preview is then kept
 BEAT_SECONDS = 2.0
 
@@ -62,7 +62,7 @@ def find_asked(workspace: Workspace, session: Session, request: messages.RunRequ
     if not request.warm_start:
         return Asked(added=added)
     if request.refine:
-        raise InputError("a refinement goes on from its own run; start a new run to begin with another patient's")
+        raise InputError("a refinement continues its own run; start a new run to use another patient's networks")
     for entry in workspace.list_projects():
         if entry.id == session.id:
             continue
@@ -73,7 +73,7 @@ def find_asked(workspace: Workspace, session: Session, request: messages.RunRequ
             folder = result_folder(runs_folder(path) / str(number))
             if (folder / MODEL_FILE).exists():
                 return Asked(str(folder), added)
-    raise InputError("no other project has a finished run to begin with; leave that out")
+    raise InputError("no other project has a finished run to start from; leave that out")
 
 
 @dataclass(eq=False)
@@ -202,7 +202,9 @@ class RunQueue:
         with self._changed, session.lock:
             record = session.find_run(number)
             if record.state not in ("interrupted", "failed"):
-                raise InputError(f"run {number} is {record.state}; only one that was interrupted or failed can go on")
+                raise InputError(
+                    f"run {number} is {record.state}; only one that was interrupted or failed can continue"
+                )
             folder = session.runs_folder / str(number)
             objects = _name_objects(session, record)
             order = Order(self._take_up(session, record, find_job(folder), objects), str(folder), objects)
@@ -211,7 +213,7 @@ class RunQueue:
     def _take_up(self, session: Session, record: RunRecord, job: Job, objects: dict[str, int]) -> Job:
         """A job from a folder that may have been moved since: what it reads of its own project is taken from there."""
         if isinstance(job.points, str) or set(job.points.objects) != set(objects):
-            raise InputError(f"run {record.id} does not say what it was to do; start a new one")
+            raise InputError(f"run {record.id} has no job file; start a new one")
         if job.warm_start is not None and not (Path(job.warm_start) / MODEL_FILE).exists():
             raise InputError(f"the run that run {record.id} began with is gone from {job.warm_start}; start a new one")
         return replace(
@@ -236,7 +238,7 @@ class RunQueue:
             if current is not None and current.session is session and current.record.id == number:
                 self._stop(current)
                 return current.shown
-        raise InputError(f"run {number} is over; there is nothing to stop")
+        raise InputError(f"run {number} has already ended")
 
     def pause(self, session: Session) -> None:
         """End runs of a project that began by themselves; they can go on later."""
@@ -373,7 +375,7 @@ class RunQueue:
     def _stop(self, entry: Entry) -> None:
         """Ask the process to stop, and end it if it does not; calling it again does no harm."""
         entry.stopped = True
-        entry.update(message="stopping; what was found so far is kept")
+        entry.update(message="stopping; the masks so far are kept")
         if entry.process is not None:
             with suppress(BrokenPipeError, ValueError, OSError):
                 send_line(entry.process, "stop")
@@ -490,7 +492,7 @@ def find_basis(session: Session) -> int:
 def explain_end(code: int, log: Path) -> str:
     """Why the training ended without saying so."""
     reason = explain_death(code, log, "the training")
-    return f"{reason}; go on, or start a new run" if code < 0 else reason
+    return f"{reason}; continue, or start a new run" if code < 0 else reason
 
 
 def _take(entry: Entry, event: WorkerEvent) -> None:
@@ -527,7 +529,7 @@ def _fail(entry: Entry, error: Exception) -> None:
     if entry.process is not None:
         entry.process.kill()
         entry.process.wait()
-    reason = " ".join(f"the run could not go on: {error}".split())[:500]
+    reason = " ".join(f"the run could not continue: {error}".split())[:500]
     try:
         entry.update(replace(entry.record, state="failed", error=reason), seconds_left=None)
     except (FewpointError, ValueError):
@@ -584,13 +586,13 @@ def _write_job(order: Order) -> None:
 def _word_place(ahead: int) -> str:
     if not ahead:
         return ""
-    return f"waiting for {ahead} other {'run' if ahead == 1 else 'runs'} on this machine"
+    return f"{ahead} {'run' if ahead == 1 else 'runs'} ahead of this one"
 
 
 def _word_stop(entry: Entry, best: bool) -> str:
     if not best:
-        return "stopped before there was anything to keep"
+        return "stopped before there were masks"
     others = (each for each in entry.session.log.runs.values() if each.state == "finished" and each.best)
     if any(each.id != entry.record.id for each in others):
-        return "stopped; the masks from before are still shown, those found so far are in the history"
+        return "stopped; the earlier masks are still shown, the new ones are in the history"
     return "stopped; these are the masks found so far"

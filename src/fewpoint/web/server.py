@@ -199,6 +199,7 @@ def show_page() -> Response:
 
 @router.get("/health")
 def health(state: TheState) -> messages.Health:
+    """Version, device, root, the project of the command line."""
     return messages.Health(
         version=__version__,
         device=state.device,
@@ -214,12 +215,13 @@ def health(state: TheState) -> messages.Health:
 def list_files(
     state: TheState, path: Annotated[str, Query(max_length=messages.LONGEST_PATH)] = ""
 ) -> messages.FileListing:
+    """Contents of a folder below the root."""
     return state.root.list_folder(path)
 
 
 @router.post("/uploads", openapi_extra=UPLOAD_SCHEMA)
 async def upload(request: Request, state: TheState) -> messages.Uploaded:
-    """Send files, as a form with a field `files` for each; they are kept below the root."""
+    """A form with a field `files` for each file; returns the path to open."""
     async with request.form(max_files=MOST_FILES, max_fields=0) as form:
         files = [(part.filename or "", part.file) for part in form.getlist("files") if isinstance(part, UploadFile)]
         path = await run_in_threadpool(store_files, files, state.root)
@@ -230,7 +232,7 @@ async def upload(request: Request, state: TheState) -> messages.Uploaded:
 def show_series(
     state: TheState, path: Annotated[str, Query(max_length=messages.LONGEST_PATH)]
 ) -> list[messages.SeriesEntry]:
-    """The series of a folder of DICOM images."""
+    """The series of a folder of DICOM images, with patient, study and the image to open for each."""
     folder = state.root.resolve(path)
     state.root.check_input(folder)
     return describe_series(folder, state.root)
@@ -238,7 +240,7 @@ def show_series(
 
 @router.get("/pacs/studies")
 def show_studies(state: TheState, patient: Annotated[str, Query(max_length=64)] = "") -> list[messages.PacsStudy]:
-    """The latest studies in the PACS, of a patient's ID if it is given."""
+    """With `--dicomweb`: the latest studies in the PACS, of a patient's ID if it is given."""
     return list_studies(need_pacs(state.options.pacs), patient)
 
 
@@ -250,39 +252,45 @@ def show_pacs_series(state: TheState, study: str) -> list[messages.PacsSeries]:
 
 @router.post("/pacs/series")
 def fetch_from_pacs(state: TheState, request: messages.FetchRequest) -> messages.Uploaded:
-    """Fetch a series of the PACS to below the root; answers the path to open."""
+    """`{"study": UID, "series": UID}` fetches a series; returns the path to open."""
     return messages.Uploaded(path=fetch_below(need_pacs(state.options.pacs), request, state.root))
 
 
 @router.get("/work")
 def show_work(state: TheState) -> list[messages.WorkEntry]:
-    """All studies below the root, with how far each is."""
+    """All studies below the root: input, state (`new`, `clicked`, `run`, `accepted`, `rejected`, `exported`),
+    people, points, runs, quality.
+    """
     return list_work(state.workspace)
 
 
 @router.post("/work/exports")
 def export_work(state: TheState, request: messages.ExportAllRequest) -> list[messages.ExportMessage]:
-    """Write the masks of every study that was accepted."""
+    """`{"format": NAME}` writes the masks of every accepted study."""
     return export_all(state.workspace, request)
 
 
 @router.get("/queue")
 def show_queue(state: TheState) -> list[messages.QueueEntry]:
+    """Active and waiting runs of all projects."""
     return state.queue.list_entries()
 
 
 @router.get("/formats")
 def show_formats() -> list[messages.FormatEntry]:
+    """Export formats."""
     return list_formats()
 
 
 @router.get("/projects")
 def list_projects(state: TheState) -> list[messages.ProjectEntry]:
+    """All projects below the root."""
     return state.workspace.list_projects()
 
 
 @router.post("/projects")
 def open_project(request: messages.OpenRequest, state: TheState) -> messages.ProjectMessage:
+    """`{"input": PATH}` opens or creates the project of an input; `{"project": PATH}` opens a project file."""
     root, workspace = state.root, state.workspace
     if request.project is not None:
         return workspace.open_project(root.resolve(request.project)).describe()
@@ -291,11 +299,15 @@ def open_project(request: messages.OpenRequest, state: TheState) -> messages.Pro
 
 @router.get("/projects/{project}")
 def show_project(session: TheSession) -> messages.ProjectMessage:
+    """The project."""
     return session.describe()
 
 
 @router.post("/projects/{project}/actions")
 def do_action(session: TheSession, state: TheState, request: messages.ActionRequest) -> messages.ActionResult:
+    """`{"action": …}`, see below; refused unless the project is at `base_version`, if given; `view`: the frame in
+    view, which is updated first.
+    """
     done = session.do(request.action, request.base_version, request.by)
     state.following.hear(session, request.view)
     return done
@@ -303,14 +315,16 @@ def do_action(session: TheSession, state: TheState, request: messages.ActionRequ
 
 @router.post("/projects/{project}/live")
 def turn_live(session: TheSession, state: TheState, request: messages.LiveRequest) -> messages.LiveMessage:
-    """Let masks follow what is said, and learning go on by itself, while a page is open; or no longer."""
+    """`{"on": true}`: live preview and automatic training, while somebody listens to the project's events; returns
+    `live` as below.
+    """
     state.following.turn(session, request.on)
     return session.describe_live()
 
 
 @router.post("/projects/{project}/live/size")
 def try_size(session: TheSession, state: TheState, request: messages.SizeRequest) -> messages.LiveMessage:
-    """Answer at once as if an object had another size, without writing it down."""
+    """`{"object": NAME, "size": 1.5, "frame": null}`: previews a size without saving it; `view` as for actions."""
     action = SetSize(request.object, request.size, request.frame)
     state.following.try_out(session, apply_action(action, session.project, 0), request.view)
     return session.describe_live()
@@ -318,25 +332,34 @@ def try_size(session: TheSession, state: TheState, request: messages.SizeRequest
 
 @router.get("/projects/{project}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
 def show_present_mask(session: TheSession, frame: int, view: Annotated[messages.MaskQuery, Query()]) -> Response:
-    """The mask of a frame as it is now: as it was drawn, else as answered at once, else of the last run."""
+    """`object`: its name. The current mask, which the page shows: as drawn, else of the live preview, else of the
+    last run; `axis` as for frames; `as=png`: as an image.
+    """
     return _answer_mask(find_present_masks(session, session.find_object(view)), frame, view)
 
 
 @router.post("/projects/{project}/strokes")
 def paint(session: TheSession, state: TheState, request: messages.StrokeRequest) -> messages.ActionResult:
-    """Give a plane of an object's masks the mask painted on it; frames that change are drawn from then on."""
+    """`{"object": NAME, "axis": 1, "index": 30, "runs": …}`: the whole mask of a plane as painted; all frames that
+    it changes become drawn masks, as one undo step.
+    """
     return _change(session, state, lambda: [draw_plane(session, request)], request.by)
 
 
 @router.post("/projects/{project}/edits")
 def edit(session: TheSession, state: TheState, request: messages.EditRequest) -> messages.ActionResult:
-    """Change an object's masks as asked for by name; frames that change are drawn from then on."""
+    """`{"object": NAME, "edit": EDIT, "frame": 3, "everywhere": false, "value": null}`: edits masks: `fill` between
+    drawn frames, `islands`, `smooth`, `copy` (`value` -1 or 1: from the frame before or after), `threshold`
+    (`value`: least probability), `ball` (`places`, `value`: radius, `erase`).
+    """
     return _change(session, state, lambda: [edit_masks(session, request)], request.by)
 
 
 @router.post("/projects/{project}/imports")
 def take_over(session: TheSession, state: TheState, request: messages.ImportRequest) -> messages.ActionResult:
-    """Take points or masks from a file into the project."""
+    """`{"object": NAME, "path": PATH}`: imports points or masks of a file below the root; without `path` the points
+    next to the images.
+    """
     found = find_own_points(session) if request.path is None else state.root.resolve(request.path)
     if found is None or not state.root.holds(found):
         raise InputError("there are no points next to the images; give a file")
@@ -357,14 +380,16 @@ def _change(session: Session, state: State, plan: Callable[[], Sequence[Action]]
 
 @router.get("/projects/{project}/measures")
 def measure(session: TheSession, view: Annotated[messages.ObjectQuery, Query()]) -> messages.MeasureMessage:
-    """How many pixels an object has on each frame, of the masks as they are now."""
+    """`object`: its name. Its pixels per frame, in the current masks."""
     masks = find_present_masks(session, session.find_object(view))
     return messages.MeasureMessage(areas=masks.count().tolist())
 
 
 @router.get("/projects/{project}/surface", response_class=Response, responses=BINARY)
 def show_surface(session: TheSession, view: Annotated[messages.ObjectQuery, Query()]) -> Response:
-    """The surface of an object as it is now; web/surfaces.py says how it is packed."""
+    """`object`: its name. Surface in RAS millimetres: numbers of vertices and triangles as uint32, vertices as
+    float32, triangles as uint32 triples.
+    """
     masks = find_present_masks(session, session.find_object(view))
     data = build_surface(masks.whole(), session.sequence.geometry)
     return Response(data, media_type="application/octet-stream")
@@ -372,19 +397,20 @@ def show_surface(session: TheSession, view: Annotated[messages.ObjectQuery, Quer
 
 @router.get("/projects/{project}/value")
 def show_value(session: TheSession, at: Annotated[messages.PlaceQuery, Query()]) -> messages.ValueMessage:
-    """The value of a pixel in the units of the file."""
+    """`frame`, `y`, `x`: the value of a pixel in each channel, in the `unit` of the project."""
     return messages.ValueMessage(values=session.read_values(at.frame, at.y, at.x))
 
 
 @router.post("/projects/{project}/look")
 def keep_look(session: TheSession, request: messages.LookMessage) -> messages.LookMessage:
-    """Keep the window for the next time that the project is opened; no mask depends on it."""
+    """`{"low": -160, "high": 240}`: display window, kept with the project; `null` for that of the file."""
     session.keep_look(request)
     return request
 
 
 @router.get("/projects/{project}/file", response_class=Response)
 def download_project(session: TheSession) -> Response:
+    """The project file."""
     return _download(session.log.read_bytes(), session.log.path.name, "application/x-ndjson")
 
 
@@ -396,7 +422,9 @@ def show_frame(
     frame: int,
     view: Annotated[messages.FrameQuery, Query()],
 ) -> Response:
-    """A frame as PNG or JPEG. With the project's frames_key as v it may be kept for ever."""
+    """The frame as PNG, above 512 x 512 pixels as JPEG; `low`, `high`: display window; `axis` 1 or 2: the plane at
+    a row or column; `v`: the project's `frames_key`, for caching.
+    """
     window = None if view.low is None or view.high is None else (view.low, view.high)
     tag = f'"{session.frames_key}-{view.axis}-{frame}-{window}"'
     headers = {"etag": tag, "cache-control": FOREVER if view.v == session.frames_key else "private, no-cache"}
@@ -408,7 +436,10 @@ def show_frame(
 
 @router.post("/projects/{project}/runs")
 def start_run(session: TheSession, state: TheState, request: messages.RunRequest) -> messages.RunMessage:
-    """Begin a run; it goes on when the page is closed."""
+    """Starts a run on all objects; `{"refine": true}` continues from the networks of the last finished one;
+    `{"warm_start": true}` starts with those of another project, `{"added": [PATH]}` adds channels of other inputs
+    on the same grid.
+    """
     asked = find_asked(state.workspace, session, request)
     begun = state.queue.add(session, request.refine, asked)
     state.following.note_run(session)
@@ -417,12 +448,13 @@ def start_run(session: TheSession, state: TheState, request: messages.RunRequest
 
 @router.get("/projects/{project}/runs/{run}")
 def show_run(session: TheSession, run: int) -> messages.RunMessage:
+    """The state of a run."""
     return session.describe_run(run)
 
 
 @router.post("/projects/{project}/runs/{run}/cancel")
 def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
-    """Stop a run; what it has found so far becomes its result."""
+    """Stops it within two seconds, also one that waits; the latest prediction becomes its result."""
     cancelled = state.queue.cancel(session, run)
     state.following.rest(session)
     return cancelled
@@ -430,7 +462,7 @@ def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
 
 @router.post("/projects/{project}/runs/{run}/resume")
 def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
-    """Go on with a run that was interrupted or failed."""
+    """Continues one that failed or was interrupted."""
     resumed = state.queue.resume(session, run)
     state.following.note_run(session)
     return resumed
@@ -438,40 +470,43 @@ def resume_run(session: TheSession, state: TheState, run: int) -> messages.RunMe
 
 @router.post("/projects/{project}/review")
 def review(session: TheSession, request: messages.ReviewRequest) -> messages.ProjectMessage:
-    """Accept or reject the masks as they are now; those that are accepted are kept."""
+    """`{"verdict": "accepted", "by": WHO}`, `rejected`, or empty; it holds until an annotation changes. The current
+    masks that are accepted are kept, and are those that `work/exports` writes.
+    """
     result = keep_view(session).id if request.verdict == "accepted" else None
     return session.review(request.verdict, request.by, result)
 
 
 @router.get("/projects/{project}/storage")
 def show_storage(session: TheSession, state: TheState) -> messages.StorageMessage:
-    """What runs, exports and an upload take on disk."""
+    """Bytes on disk of each run and export, and of the upload if the input is one."""
     return measure_storage(session, state.root)
 
 
 @router.post("/projects/{project}/runs/{run}/delete")
 def remove_run(session: TheSession, run: int) -> messages.ProjectMessage:
-    """Remove what a run left on disk."""
+    """Removes a finished run."""
     delete_run(session, run)
     return session.describe()
 
 
 @router.post("/projects/{project}/exports/{name}/delete")
 def remove_export(session: TheSession, state: TheState, name: str) -> messages.StorageMessage:
+    """Removes an export."""
     delete_export(session, name)
     return measure_storage(session, state.root)
 
 
 @router.post("/projects/{project}/upload/delete")
 def remove_upload(session: TheSession, state: TheState) -> list[messages.ProjectEntry]:
-    """Remove what was sent, with its project and runs; answers what is left."""
+    """Removes an upload, with its project and runs."""
     delete_upload(state.workspace, session)
     return state.workspace.list_projects()
 
 
 @router.post("/projects/{project}/runs/{run}/choose")
 def choose_run(session: TheSession, state: TheState, run: int) -> messages.ProjectMessage:
-    """Show the masks of a run, or of a kept answer, and go on from it, until another run has finished."""
+    """Shows its masks, and refines from it, until a later run has finished."""
     keep_answers(session)
     session.choose_run(run)
     state.following.follow_up(session)
@@ -482,25 +517,25 @@ def choose_run(session: TheSession, state: TheState, run: int) -> messages.Proje
 def compare_runs(
     session: TheSession, run: int, view: Annotated[messages.AgreementQuery, Query()]
 ) -> messages.AgreementMessage:
-    """How far the masks of an object agree in two runs."""
+    """`object`: its name, `other`: another run. Dice coefficient of both."""
     return measure_agreement(session, session.find_object(view), run, view.other)
 
 
 @router.get("/projects/{project}/agreement")
 def compare_shown(session: TheSession, view: Annotated[messages.AgreementQuery, Query()]) -> messages.AgreementMessage:
-    """How far the masks of an object as they are now agree with those of a run."""
+    """`object`: its name, `other`: a run. Dice coefficient of the current masks and those of the run."""
     return measure_agreement(session, session.find_object(view), None, view.other)
 
 
 @router.get("/projects/{project}/runs/{run}/masks/{frame}", responses=PNG, response_model=messages.MaskMessage)
 def show_mask(session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]) -> Response:
-    """The mask of a frame; a brushed frame is as it was drawn."""
+    """`object`: its name. The mask as `runs`: pairs of start and length in row-major order; `as=png`: as an image."""
     return _answer_mask(find_masks(session, run, session.find_object(view), MASKS), frame, view)
 
 
 @router.get("/projects/{project}/runs/{run}/preview/{frame}", responses=PNG, response_model=messages.MaskMessage)
 def show_preview(session: TheSession, run: int, frame: int, view: Annotated[messages.MaskQuery, Query()]) -> Response:
-    """The mask of a frame as the training last saw it."""
+    """The same, as predicted by the current training."""
     return _answer_mask(find_masks(session, run, session.find_object(view), PREVIEW), frame, view)
 
 
@@ -508,42 +543,46 @@ def show_preview(session: TheSession, run: int, frame: int, view: Annotated[mess
 def show_probability(
     session: TheSession, run: int, frame: int, view: Annotated[messages.PlaneQuery, Query()]
 ) -> Response:
-    """An 8-bit grey PNG, 255 where the object is certain."""
+    """8-bit grey PNG, 255 where the object is certain."""
     values = find_probability(session, run, session.find_object(view), view.axis, frame)
     return _answer_image(values)
 
 
 @router.get("/projects/{project}/runs/{run}/uncertainty")
 def show_uncertainty(session: TheSession, run: int) -> messages.UncertaintyMessage:
+    """Uncertainty of each frame, 0 to 1, and the one to review."""
     return measure_uncertainty(session, run)
 
 
 @router.post("/projects/{project}/exports")
 def export_shown(session: TheSession, request: messages.ExportRequest) -> messages.ExportMessage:
-    """Write the masks as they are now; unless they are those of a run, they are kept in the history, too."""
+    """`{"format": NAME, "probabilities": false}` writes the current masks of all objects; if they are not those of
+    one run, they are kept as one of `answers`.
+    """
     return export_masks(session, keep_view(session), request)
 
 
 @router.post("/projects/{project}/runs/{run}/exports")
 def start_export(session: TheSession, run: int, request: messages.ExportRequest) -> messages.ExportMessage:
-    """Write the masks of a run in another format; brushed frames are as they were drawn."""
+    """`{"format": NAME, "probabilities": false}` writes the masks of all objects in a run."""
     return export_masks(session, session.find_run(run), request)
 
 
 @router.post("/projects/{project}/store")
 def store_shown(session: TheSession, state: TheState) -> messages.StoredMessage:
-    """Store the masks as they are now as DICOM SEG in the PACS that the images came from."""
+    """Stores the current masks as DICOM SEG in the PACS that the images came from."""
     return store_run(need_pacs(state.options.pacs), session, None)
 
 
 @router.post("/projects/{project}/runs/{run}/store")
 def store_masks(session: TheSession, state: TheState, run: int) -> messages.StoredMessage:
-    """Store the masks of a run as DICOM SEG in the PACS that its images came from; the same masks are stored once."""
+    """Stores the masks of a run as DICOM SEG in the PACS that the images came from."""
     return store_run(need_pacs(state.options.pacs), session, run)
 
 
 @router.get("/projects/{project}/exports/{name}", response_class=FileResponse)
 def download_export(session: TheSession, name: str) -> Response:
+    """Downloads an export, as a zip if it has several files."""
     path = find_export(session, name)
     shown = f"{session.log.path.name.removesuffix(SUFFIX)}-{name}{''.join(path.suffixes)}"
     return FileResponse(path, headers={"content-disposition": _attach(shown)}, media_type="application/octet-stream")

@@ -156,9 +156,9 @@ def test_masks_come_and_get_better_without_a_button_and_an_export_can_wait_for_t
 
         # An export of only what was learnt waits for what is being learnt.
         page.keyboard.press("Control+s")
-        page.locator("#export-behind", has_text="Learning from your last words is under way").wait_for()
+        page.locator("#export-behind", has_text="Training on your latest marks").wait_for()
         page.get_by_label("PNG", exact=False).first.check()
-        page.get_by_label("Only what was learnt").check()
+        page.get_by_label("Only masks of the last finished run").check()
         person.shoot("export")
         page.get_by_role("button", name="Write the masks").click()
     page.get_by_role("link", name="Download", exact=True).wait_for()

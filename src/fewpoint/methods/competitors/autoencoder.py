@@ -16,7 +16,6 @@ from fewpoint.learning.working import WorkingSize
 from fewpoint.methods.competitors.settings import AutoencoderSettings
 
 CONVOLUTIONS = 3
-CHUNK = 8
 
 
 class Autoencoder(nn.Module):

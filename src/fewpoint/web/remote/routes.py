@@ -94,12 +94,13 @@ Meta = TypeVar("Meta", bound=BaseModel)
 
 @router.get("/healthz")
 def is_there() -> dict[str, bool]:
+    """Health check."""
     return {"ok": True}
 
 
 @router.post("/claim")
 def claim(leases: TheLeases) -> dict[str, Any]:
-    """Begin a session; its token goes with everything else."""
+    """Starts a session: `lease_token`, `idle_timeout_seconds`, `liveness_timeout_seconds`."""
     lease, limits = leases.claim(), leases.limits
     return {
         "lease_token": lease.token,
@@ -110,25 +111,27 @@ def claim(leases: TheLeases) -> dict[str, Any]:
 
 @router.post("/release")
 def release(leases: TheLeases, token: Token = None) -> dict[str, bool]:
+    """Ends it."""
     leases.release(token)
     return {"ok": True}
 
 
 @router.post("/heartbeat")
 def give_sign(leases: TheLeases, token: Token = None) -> dict[str, float]:
-    """A sign of life; that something is marked it does not say."""
+    """Keeps the connection."""
     return {"remaining_seconds": leases.count_left_s(leases.find(token))}
 
 
 @router.get("/lease_status")
 def show_lease(leases: TheLeases, token: Token = None) -> dict[str, float]:
+    """Seconds left without an annotation."""
     left = leases.count_left_s(leases.find(token))
     return {"remaining_seconds": left, "idle_timeout_seconds": leases.limits.idle_s}
 
 
 @router.get("/capabilities")
 def show_capabilities() -> dict[str, Any]:
-    """What can be marked. fewpoint has no network with channels for marks, so that it names none."""
+    """Supported annotations."""
     return {
         "supported_interactions": {"points": True, "bbox2d": True, "bbox3d": False, "scribble": True, "lasso": True},
         "channel_mapping": {},
@@ -146,7 +149,7 @@ def show_capabilities() -> dict[str, Any]:
 
 @router.post("/set_image")
 async def take_image(request: Request, leases: TheLeases, token: Token = None) -> dict[str, list[int]]:
-    """Begin with an image, packed as (1, a, b, c); X-Meta: its spacing along a, b and c."""
+    """The image as (1, a, b, c); `{"image_properties": {"spacing": [5, 1, 1]}}`."""
     meta = read_meta(request, ImageSent)
     spacing = check_spacing(meta.image_properties.spacing)
 
@@ -160,7 +163,7 @@ async def take_image(request: Request, leases: TheLeases, token: Token = None) -
 
 @router.post("/set_target_buffer")
 def take_buffer(buffer: Buffer, leases: TheLeases, token: Token = None) -> dict[str, bool]:
-    """Masks will be of this shape, which is that of the image."""
+    """Checks the `shape` of the client's mask."""
     with leases.use(token) as lease:
         shape = lease.need_work().grid.shape
         if tuple(buffer.shape) != shape:
@@ -170,13 +173,14 @@ def take_buffer(buffer: Buffer, leases: TheLeases, token: Token = None) -> dict[
 
 @router.post("/set_do_autozoom")
 def set_zoom(zoom: Zoom, leases: TheLeases, token: Token = None) -> dict[str, bool]:
-    """Heard and of no effect: masks are found on the whole image."""
+    """Has no effect."""
     leases.find(token)
     return {"ok": True}
 
 
 @router.post("/reset_interactions")
 def reset(leases: TheLeases, token: Token = None) -> dict[str, bool]:
+    """Starts another object."""
     with leases.use(token) as lease:
         if lease.work is not None:
             lease.work.reset()
@@ -185,7 +189,7 @@ def reset(leases: TheLeases, token: Token = None) -> dict[str, bool]:
 
 @router.post("/undo")
 def undo(leases: TheLeases, token: Token = None) -> Response:
-    """Take back what was marked last, as often as anything is left."""
+    """Undoes the last annotation."""
     with leases.use(token) as lease:
         work = lease.need_work()
         return answer(work.answer() if work.undo() else None)
@@ -193,13 +197,14 @@ def undo(leases: TheLeases, token: Token = None) -> Response:
 
 @router.post("/predict")
 def predict(wanted: Wanted, leases: TheLeases, token: Token = None) -> Response:
-    """The mask as it is now."""
+    """The current mask; `{"force_full_refine": true}` waits for the training."""
     with leases.use(token) as lease:
         return answer(lease.need_work().answer(wanted.force_full_refine))
 
 
 @router.post("/add_point_interaction")
 def add_point(marked: PointMarked, leases: TheLeases, token: Token = None) -> Response:
+    """`{"coordinates": [a, b, c], "include_interaction": true, "run_prediction": true}`."""
     with leases.use(token) as lease:
         work = lease.need_work()
         place = work.grid.find_place(marked.coordinates)
@@ -209,6 +214,7 @@ def add_point(marked: PointMarked, leases: TheLeases, token: Token = None) -> Re
 
 @router.post("/add_bbox_interaction")
 def add_box(marked: BoxMarked, leases: TheLeases, token: Token = None) -> Response:
+    """`bbox_coords`: first and after the last voxel along each axis."""
     with leases.use(token) as lease:
         work = lease.need_work()
         sides = work.grid.find_sides(marked.bbox_coords)
@@ -218,17 +224,19 @@ def add_box(marked: BoxMarked, leases: TheLeases, token: Token = None) -> Respon
 
 @router.post("/add_scribble_interaction")
 async def add_scribble(request: Request, leases: TheLeases, token: Token = None) -> Response:
+    """A mask; `{"interaction_bbox": …}` if it is of a part of the image only."""
     return await _add_drawing(request, leases, token, plan_scribble)
 
 
 @router.post("/add_lasso_interaction")
 async def add_lasso(request: Request, leases: TheLeases, token: Token = None) -> Response:
+    """The same."""
     return await _add_drawing(request, leases, token, plan_lasso)
 
 
 @router.post("/add_initial_seg_interaction")
 async def add_mask(request: Request, leases: TheLeases, token: Token = None) -> Response:
-    """A mask to go on from; the client shows it already."""
+    """An initial mask."""
     meta = read_meta(request, MaskGiven)
 
     def work_on(sent: Path) -> Response:

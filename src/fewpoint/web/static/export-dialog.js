@@ -5,7 +5,7 @@ import { find, make } from "./dom.js";
 import { attempt } from "./notices.js";
 import { duration } from "./run-panel.js";
 import { knowProject } from "./session.js";
-import { activeRun, get, openProject, watch } from "./store.js";
+import { activeRun, get, openProject, showsRun, watch } from "./store.js";
 
 /** @typedef {import("./types.js").FormatEntry} Format */
 
@@ -46,15 +46,17 @@ function isPartly() {
 
 /** That what was learnt can be written in the place of what is shown, and how long learning takes. */
 function showBehind() {
+  if (get().project === null) return;
   const run = activeRun();
   const learnt = learntRun();
-  find("export-behind", HTMLElement).hidden = chosen !== null || !(isBehind() || learnt !== null);
+  const isOther = learnt !== null && !(openProject().shown === learnt.id && showsRun());
+  find("export-behind", HTMLElement).hidden = chosen !== null || !(isBehind() || isOther);
   const left = run?.seconds_left ?? null;
   const time = left === null ? "" : `, ${duration(left)}`;
-  const words = run === null ? "begins in a moment" : `is under way${time}`;
+  const words = run === null ? "starts in a moment" : `is running${time}`;
   find("export-behind-words", HTMLElement).textContent = isBehind()
-    ? `Learning from your last words ${words}; the masks are written when it is done.`
-    : `Those of run ${learnt?.id ?? 1}, without what you said since.`;
+    ? `Training on your latest marks ${words}; the masks are written when it is done.`
+    : `Those of run ${learnt?.id ?? 1}, without your marks since.`;
 }
 
 /** @param {() => boolean} holds */
@@ -102,7 +104,7 @@ function offerProbabilities({ label, probabilities }) {
   const box = find("export-probabilities", HTMLInputElement);
   box.disabled = !probabilities;
   box.checked &&= probabilities;
-  box.title = probabilities ? "" : `${label} holds masks alone`;
+  box.title = probabilities ? "" : `${label} holds masks only`;
 }
 
 /** @param {Format} format @param {boolean} chosen */

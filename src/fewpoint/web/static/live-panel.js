@@ -34,14 +34,14 @@ function isEnough() {
 
 /** @param {import("./types.js").LiveMessage} live */
 function inWords(live) {
-  if (live.partly) return "A rough mask near your click; the other frames follow.";
-  if (live.state === "starting") return "Getting ready to answer your clicks…";
-  if (activeRun() !== null && live.newer.length > 0) return "Learning; your last words come next.";
-  if (activeRun() !== null) return "Learning from what you said.";
-  if (live.due) return "Learning begins in a moment.";
-  if (shownRun() === null && !isEnough()) return "Learning begins once two frames are marked.";
+  if (live.partly) return "Preview near your click; the other frames follow.";
+  if (live.state === "starting") return "Reading the frames…";
+  if (activeRun() !== null && live.newer.length > 0) return "Training. Your latest marks are used next.";
+  if (activeRun() !== null) return "Training on your marks.";
+  if (live.due) return "Training starts in a moment.";
+  if (shownRun() === null && !isEnough()) return "Training starts once two frames are annotated.";
   // Nothing begins by itself for what was said before a run was stopped.
-  if (live.newer.length > 0) return `Not learnt yet: press ${shownRun() === null ? "Run" : "Refine"}, or go on marking.`;
-  if (shownRun() === null) return "Learning begins after your next click.";
-  return "Whatever you say changes the mask at once.";
+  if (live.newer.length > 0) return `Not trained yet: press ${shownRun() === null ? "Run" : "Refine"}, or keep annotating.`;
+  if (shownRun() === null) return "Training starts after your next click.";
+  return "Each mark updates the mask.";
 }

@@ -148,18 +148,18 @@ def test_segment_writes_the_run_folder_and_prints_one_json_document(case, call):
     places = {"out": str(case.out), "masks": [str(case.out / "masks")], "report": str(case.out / "report.html")}
     kind = {"format": "fewpoint segment", "schema_version": 2}
     assert summary == {**kind, **places, **manifest["result"], **costs}
-    assert set(costs["seconds"]) == {"superpixels", "learning", "prediction", "masks", "report"}
+    assert set(costs["seconds"]) == {"preparing", "superpixels", "learning", "prediction", "masks", "report"}
     assert costs["memory_mb"] > 50 and costs["cuda_mb"] is None
     assert re.search(r"at most \d+ MiB", (case.out / "report.html").read_text(encoding="utf-8"))
 
 
 def test_segment_ends_with_a_row_a_stage_and_the_memory(case, call):
     lines = call(*case.segment()).out.splitlines()
-    rows = [line.split() for line in lines[1:7]]
-    assert [row[0] for row in rows] == ["superpixels", "training", "prediction", "masks", "report", "all"]
+    rows = [line.split() for line in lines[1:8]]
+    assert [row[0] for row in rows] == ["preparing", "superpixels", "training", "prediction", "masks", "report", "all"]
     assert sum(float(row[1]) for row in rows[:-1]) == pytest.approx(float(rows[-1][1]), abs=0.3)  # each is rounded
-    assert re.fullmatch(r"all +[\d.]+ s, memory at most \d+ MiB", lines[6])
-    assert re.fullmatch(r"review first: frames? \d.*; quality check 0\.\d\d", lines[7])
+    assert re.fullmatch(r"all +[\d.]+ s, memory at most \d+ MiB", lines[7])
+    assert re.fullmatch(r"review first: frames? \d.*; quality check 0\.\d\d", lines[8])
     page = (case.out / "report.html").read_text()
     assert "fewpoint recut" in page and str(case.points) in page
     assert read_json(case.out / "manifest.json")["asked"]["Command"].startswith("fewpoint segment")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusters import start_cluster
+from clusters import STORE_BYTES, start_cluster
 from engines.orders import make_job
 from engines.test_processes import REFUSE, count_open_files, measure_memory_mb
 from fewpoint.engines.cluster import Needs, RayEngine
@@ -98,7 +98,7 @@ def _drain(engine, jobs) -> None:
 
 def _nothing(engine):
     def perform(work, order, on_gpu, trust):
-        yield "started"
+        yield "started", "here"
         yield "", False
 
     return engine._ray.remote(num_returns="streaming", max_retries=0)(perform)
@@ -156,3 +156,25 @@ def test_no_job_is_left_when_the_driver_leaves(address, tmp_path):
     while os.path.exists(f"/proc/{path.read_text()}"):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_the_loss_of_the_only_machine_costs_no_attempt_and_its_jobs_go_on_with_the_next(tmp_path):
+    """One that holds what Ray knows, but no job, and another for the jobs, which is lost twice."""
+    mark, told = tmp_path / "mark", []
+    wait = f"while os.path.getsize({str(mark)!r}) < 3: time.sleep(0.05)"
+    code = f"import os, time\nopen({str(mark)!r}, 'a').write('x')\n{wait}"
+    with start_cluster(nodes=1, cpus=0) as cluster:
+        machines = [cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)]
+
+        def listen(standing):
+            told.extend([standing.failed] if standing.failed else [])
+            begun = mark.stat().st_size if mark.exists() else 0
+            if begun == len(machines) <= 2:
+                cluster.remove_node(machines[-1])
+                machines.append(None)
+            elif machines[-1] is None and len(told) == len(machines) - 1:
+                machines[-1] = cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
+
+        outcome = run(cluster.address, code, listener=listen, retries=0)["job 0"]
+    assert (outcome.error, outcome.attempt) == ("", 1)
+    assert [(each.lost, each.attempt) for each in told] == [(True, 1)] * 2

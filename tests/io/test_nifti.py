@@ -60,11 +60,12 @@ def test_an_axis_for_frames_without_any_is_refused(tmp_path):
 def test_one_slice_over_time_gives_its_times_and_a_fourth_axis_else_channels(tmp_path):
     film = read_sequence(save_nifti(tmp_path / "film.nii", VOXELS[:, :, np.newaxis]))
     np.testing.assert_array_equal(film.frames[..., 0], VOXELS.T)
-    assert film.geometry.over_time
+    assert film.geometry.over_time and film.source.notes == ()
     several = np.stack([VOXELS, VOXELS + 1], axis=-1)
     channels = read_sequence(save_nifti(tmp_path / "channels.nii", several))
     np.testing.assert_array_equal(channels.frames, several.transpose(2, 1, 0, 3))
     assert not channels.geometry.over_time
+    assert channels.source.notes == ("its 2 time points are taken as channels of one volume",)
 
 
 def test_colour_voxels_are_three_channels(tmp_path):

@@ -268,12 +268,23 @@ def test_the_input_is_found_where_the_whole_folder_was_moved(tmp_path):
     assert read_project(tmp_path / "two" / "frames.fewpoint").input == tmp_path / "two" / "frames"
 
 
-def test_the_input_is_found_where_only_the_project_was_moved(tmp_path):
+def test_the_input_of_a_project_of_an_earlier_version_is_found_where_only_the_project_was_moved(tmp_path):
+    """Those say where on the machine it was."""
     log = begin(tmp_path)
     log.close()
+    first, rest = log.path.read_text(encoding="utf-8").split("\n", 1)
+    first = json.dumps({**json.loads(first), "input_absolute": str(tmp_path / "frames")})
     (tmp_path / "away").mkdir()
-    moved = log.path.rename(tmp_path / "away" / "frames.fewpoint")
+    moved = tmp_path / "away" / "frames.fewpoint"
+    moved.write_text(f"{first}\n{rest}", encoding="utf-8")
     assert read_project(moved).input == tmp_path / "frames"
+
+
+def test_a_project_does_not_say_how_the_folders_of_a_machine_are_called(tmp_path):
+    log = begin(tmp_path)
+    log.close()
+    assert str(tmp_path) not in log.path.read_text(encoding="utf-8")
+    assert read_project(log.path).input == tmp_path / "frames"
 
 
 @pytest.mark.parametrize(

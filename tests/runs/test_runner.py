@@ -164,7 +164,7 @@ def test_the_manifest_says_what_was_run_on_what_and_what_came_of_it(finished):
     assert all(re.fullmatch("[0-9a-f]{64}", manifest["identity"][part]) for part in ("sequence", "points", "settings"))
     assert manifest["settings"] == as_table(finished.task.settings)
     assert manifest["device"].startswith("cpu")
-    assert list(manifest["seconds"]) == STAGES
+    assert list(manifest["seconds"]) == ["preparing", *STAGES]
     assert all(seconds > 0 for seconds in manifest["seconds"].values())
     assert manifest["result"]["frames"] == 5
     assert manifest["result"]["mean_share"] == pytest.approx(result.masks.mean())

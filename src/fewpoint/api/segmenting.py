@@ -91,6 +91,8 @@ class _Manner:
     def run(self, task: "Task") -> Result:
         from fewpoint.runs.runner import run_task  # loads torch
 
+        for note in task.sequence.notes:
+            self.listener(Message(note, warning=True))
         for doubt in doubt_clicks(task.sequence, task.points):
             self.listener(Message(doubt, warning=True))
         if self.out is None:

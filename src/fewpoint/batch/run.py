@@ -210,8 +210,9 @@ class Recorder:
         name, reason = outcome.job.name, summarise_error(outcome.error)
         self._folder.clean(name)
         with open(self._folder.log(name), "a", encoding="utf-8") as log:
-            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} attempt {outcome.attempt} failed: {reason}\n")
-        self._change(name, state=state, attempts=outcome.attempt, error=reason)
+            what = "lost its machine" if outcome.lost else "failed"
+            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} attempt {outcome.attempt} {what}: {reason}\n")
+        self._change(name, state=state, attempts=outcome.attempt - outcome.lost, error=reason)
 
     def _change(self, name: str, **values: object) -> None:
         self._entries[name] = replace(self._entries[name], **values)

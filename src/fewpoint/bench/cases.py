@@ -7,7 +7,7 @@ import numpy as np
 
 from fewpoint.bench.protocols import take_points
 from fewpoint.core import ImageSequence, PointSet, Result
-from fewpoint.core.job import Job
+from fewpoint.core.job import Job, PlainPoints
 from fewpoint.io.atomic import write_atomically
 from fewpoint.io.images import read_sequence
 from fewpoint.io.masks import read_masks
@@ -27,9 +27,9 @@ class Case:
 def read_case(job: Job, truth: str, points: str) -> Case:
     """Read what a job names, and the true masks; points: the kind of those that a job without any gets."""
     sequence, masks = read_sequence(job.input), read_masks(truth)
-    if isinstance(job.points, str):
-        return Case(sequence, take_points(job.points, sequence, masks, points, job.seed or 0), masks)
-    return Case(sequence, job.points.to_points(), masks)
+    if isinstance(job.points, PlainPoints):
+        return Case(sequence, job.points.to_points(), masks)
+    return Case(sequence, take_points(str(job.points), sequence, masks, points, job.seed or 0), masks)
 
 
 def write_montage(path: Path, case: Case, result: Result) -> None:

@@ -226,6 +226,8 @@ def describe_event(event: "Standing | Message") -> list[str]:
         return [show_plainly(event.text)]
     if event.failed is not None:
         failed, why = event.failed, show_plainly(summarise_error(event.failed.error))
+        if failed.lost:
+            return [f"{failed.job.name}: its machine was lost, goes on when the cluster has one: {why}"]
         return [f"{failed.job.name}: attempt {failed.attempt} failed, tried again: {why}"]
     if event.ended is None:
         return []

@@ -10,7 +10,16 @@ import typer
 from fewpoint.cli.outputs import AsJson, Formats, Probabilities
 from fewpoint.cli.trust import Trust
 from fewpoint.core.bound import read_share
-from fewpoint.core.job import AddedWords, Bounds, BoxOnFrame, Changes, GivenBound, Job, OutputChoice
+from fewpoint.core.job import (
+    AddedWords,
+    Bounds,
+    BoxOnFrame,
+    Changes,
+    GivenBound,
+    Job,
+    OutputChoice,
+    PointFiles,
+)
 from fewpoint.core.plain_text import parse_whole
 from fewpoint.core.source import Reading
 from fewpoint.errors import InputError
@@ -217,6 +226,20 @@ def parse_bounds(fractions: list[str] | None, boxes: list[str] | None) -> Bounds
     bounds = {name: GivenBound(_parse_fraction(text)) for name, text in by_fraction.items()}
     bounds |= {name: GivenBound(box=_parse_box(text)) for name, text in by_box.items()}
     return tuple(sorted(bounds.items(), key=lambda each: each[0]))
+
+
+def parse_points(given: list[str] | None) -> str | PointFiles:
+    """The files of the option --points: one without a name, several, or none."""
+    from fewpoint.io.given_words import split_name
+    from fewpoint.io.projects import is_project
+
+    named = (("", text) if Path(text).is_file() else split_name(text) for text in given or ())
+    files = tuple((name, str(Path(path))) for name, path in named)
+    if any(is_project(Path(path)) and (name or len(files) > 1) for name, path in files):
+        raise typer.BadParameter("--points takes a project alone and without a NAME: its objects have names")
+    if len({bool(name) for name, _ in files}) > 1:
+        raise typer.BadParameter("--points must name the objects of all files or of none, as NAME=FILE")
+    return files[0][1] if len(files) == 1 and not files[0][0] else files or ""
 
 
 def parse_words(outlined: list[str] | None, boxes: list[str] | None, sizes: list[str] | None) -> AddedWords:

@@ -15,6 +15,7 @@ from fewpoint.cli.options import (
     ReadingOptions,
     Sizes,
     parse_bounds,
+    parse_points,
     parse_words,
 )
 from fewpoint.cli.outputs import FormatName, print_json
@@ -49,15 +50,16 @@ OutPath = Annotated[
         help="Folder for the result; an unfinished run in it is continued.",
     ),
 ]
-PointsPath = Annotated[
-    Path | None,
+PointFileNames = Annotated[
+    list[str] | None,
     typer.Option(
         "--points",
-        metavar="FILE",
+        metavar="[NAME=]FILE",
         rich_help_panel="Annotations",
         help="Clicks on the object: CSV with the header frame,y,x, in pixels from zero; i,j,k, in voxels; "
         "ras_x,ras_y,ras_z or lps_x,lps_y,lps_z, in millimetres; 3D Slicer's .mrk.json or .fcsv; a 2dlocs.csv; or a "
         ".fewpoint project. A column object names several objects. "
+        "May be repeated: files without a NAME are read together, those with one are objects. "
         "Not needed if INPUT has a 2dlocs.csv.",
     ),
 ]
@@ -116,7 +118,7 @@ Boxes = Annotated[
 class FileOptions:
     """What is read besides the frames."""
 
-    points_path: PointsPath = None
+    points: PointFileNames = None
     added: Added = None
     refined: Refine = None
     warm_start: WarmStart = None
@@ -163,7 +165,7 @@ def segment_command(
     job = replace(
         how.to_job(),
         input=name_input(input_path) if is_remote(input_path) else str(input_path),
-        points=_text(files.points_path) or "",
+        points=parse_points(files.points),
         reading=reading.to_reading(files.added),
         bounds=parse_bounds(said.max_fraction, said.largest_box),
         outputs=wanted.to_choice(),

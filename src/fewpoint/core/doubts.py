@@ -12,13 +12,25 @@ MANY, FEW = 0.5, 0.25
 
 
 def refuse_blank_frames(sequence: ImageSequence, points: PointSet) -> None:
-    """InputError for a click on a frame whose pixels are all the same: no object can be seen there."""
+    """InputError for a click on a frame whose pixels are all the same, or where there is no value."""
+    _refuse_missing(sequence, points)
     for index in np.unique(points.frames).tolist():
         frame = sequence.frames[index]
         if frame.min() == frame.max():
             raise InputError(
                 f"frame {index} ({sequence.names[index]}) has a point, but all its pixels are {frame.min():g}; "
                 "check that the frames were read as they should be, or remove the point"
+            )
+
+
+def _refuse_missing(sequence: ImageSequence, points: PointSet) -> None:
+    """InputError for a click where there is no value: that is background."""
+    missing = sequence.missing
+    for frame, y, x in points.coordinates.tolist():
+        if missing is not None and missing[frame, y, x]:
+            raise InputError(
+                f"a point must lie where the frames have a value, frame {frame}, y {y}, x {x} is NaN or infinite, "
+                "which is taken as background; move it onto the object"
             )
 
 

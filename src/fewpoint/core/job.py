@@ -27,6 +27,7 @@ Value = str | bool | int | float
 Changes = tuple[tuple[str, Value], ...]  # settings to change, in order: ("training.batch", 4), …
 Triple = tuple[int, int, int]
 BoxOnFrame = tuple[int, int, int, int, int]
+PointFiles = tuple[tuple[str, str], ...]  # the name of an object, "" for none, and a points file
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ PAIRS = ((tuple,), "a tuple of pairs")
 # What the fields of a job must be, for callers whose types nobody checks.
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "input": TEXT,
-    "points": ((str, PlainPoints), "text or PlainPoints"),
+    "points": ((str, tuple, PlainPoints), "text, pairs of a name and a file, or PlainPoints"),
     "reading": ((Reading,), "a Reading"),
     "bounds": PAIRS,
     "method": TEXT_OR_NONE,
@@ -192,7 +193,8 @@ class Job:
     """One run: what is segmented, from which points, how, and what is written.
 
     input: path of the frames or of a project; "" if the frames are in memory. points: path of a points file or project,
-    the points themselves, or "" for those that come with the input.
+    several points files, each with the name of its object or none, the points themselves, or "" for those that come
+    with the input.
     bounds: by object, EVERY for all that have none themselves; estimated if there are none.
     words: what has been said besides, by object, EVERY for the only one, or sizes of all that have none; None for what
     the project or the run to be refined was told. added_words: what is said on top of it.
@@ -202,7 +204,7 @@ class Job:
     """
 
     input: str = ""
-    points: str | PlainPoints = ""
+    points: str | PointFiles | PlainPoints = ""
     reading: Reading = Reading()
     bounds: Bounds = ()
     method: str | None = None
@@ -245,18 +247,24 @@ class Job:
         return tuple(file for _, given in self.added_words for file in given.outlined)
 
     @property
+    def point_files(self) -> PointFiles:
+        """The points files that it names, each with the name of its object, "" for none."""
+        named = ((EVERY, self.points),) if isinstance(self.points, str) and self.points else self.points
+        return named if isinstance(named, tuple) else ()
+
+    @property
     def files(self) -> tuple[str, ...]:
         """Every file that is read."""
-        points = self.points if isinstance(self.points, str) else ""
+        points = (path for _, path in self.point_files)
         drawn = (file.path for file in self.outlines)
-        return tuple(filter(None, (self.input, points, *self.reading.added, *drawn, self.refine, self.warm_start)))
+        return tuple(filter(None, (self.input, *points, *self.reading.added, *drawn, self.refine, self.warm_start)))
 
     def with_paths(self, find: Callable[[str], str]) -> "Job":
         """The same with each file where `find` says that it is."""
         return replace(
             self,
             input=find(self.input),
-            points=find(self.points) if isinstance(self.points, str) else self.points,
+            points=_move_points(self.points, find),
             reading=replace(self.reading, added=tuple(map(find, self.reading.added))),
             added_words=tuple((name, given.with_paths(find)) for name, given in self.added_words),
             refine=None if self.refine is None else find(self.refine),
@@ -266,7 +274,7 @@ class Job:
     def as_table(self) -> dict[str, Any]:
         """Plain values for JSON, for from_table to read."""
         table = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        points = self.points if isinstance(self.points, str) else self.points.as_table()
+        points = self.points.as_table() if isinstance(self.points, PlainPoints) else _as_lists(self.points)
         bounds = {
             name: {"box": list(bound.box)} if bound.box else {"fraction": bound.fraction} for name, bound in self.bounds
         }
@@ -367,8 +375,17 @@ def _read_value(where: str, value: Any) -> Value:
     return value
 
 
-def _read_points(where: str, value: Any) -> str | PlainPoints:
+def _read_points(where: str, value: Any) -> str | PointFiles | PlainPoints:
+    if isinstance(value, list | tuple):
+        return _several(_together(_read_text, _read_text))(where, value)
     return value if isinstance(value, str) else PlainPoints.from_table(value)
+
+
+def _move_points(points: str | PointFiles | PlainPoints, find: Callable[[str], str]) -> str | PointFiles | PlainPoints:
+    """The same with each file where `find` says that it is."""
+    if isinstance(points, tuple):
+        return tuple((name, find(path)) for name, path in points)
+    return find(points) if isinstance(points, str) else points
 
 
 def _by_name(what: str, read: Reader) -> Reader:

@@ -1,9 +1,13 @@
 """Masks that obey what a person has said plainly."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.points import PointSet
+from fewpoint.core.probabilities import ProbabilityMaps
+from fewpoint.core.result import ObjectResult
 from fewpoint.core.words import Words
 
 
@@ -27,6 +31,20 @@ def obey(masks: np.ndarray, points: PointSet, words: Words, others: tuple[Words,
         return masks
     frames = (wanted.get(frame, mask) for frame, mask in enumerate(walk(masks)))
     return gather_frames(frames, masks.shape, bool)
+
+
+def leave_out_missing(found: ObjectResult, missing: np.ndarray | None) -> ObjectResult:
+    """What was found of an object, with nothing where the frames have no value. missing: see ImageSequence."""
+    if missing is None:
+        return found
+    masks = (mask & ~none for mask, none in zip(walk(found.masks), walk(missing), strict=True))
+    values = found.probabilities.values
+    maps = (np.where(none, 0, frame) for frame, none in zip(walk(values), walk(missing), strict=True))
+    return replace(
+        found,
+        masks=gather_frames(masks, missing.shape, bool),
+        probabilities=ProbabilityMaps(gather_frames(maps, missing.shape, values.dtype)),
+    )
 
 
 def obey_on_frame(

@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
+from fewpoint.core.stopping import check_stop
 from fewpoint.errors import OutputError
 
 LARGE_BYTES = 2**27
@@ -100,6 +101,7 @@ def walk(array: np.ndarray) -> Iterator[np.ndarray]:
     # Even if the array is cropped, whole frames come into memory.
     step = max(1, KEPT_BYTES // max(1, abs(array.strides[0])))
     for number, entry in enumerate(array, start=1):
+        check_stop()
         yield entry
         if number % step == 0:
             let_go(array)

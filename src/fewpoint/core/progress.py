@@ -1,12 +1,13 @@
 """The events that long work reports to its listener."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from fewpoint.core.history import EpochRecord
+from fewpoint.core.result import ObjectResult
 from fewpoint.core.superpixels import SuperpixelMap
 
 
@@ -55,6 +56,13 @@ class EpochPredicted:
     object: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class ObjectsFound:
+    """Masks that will not change any more, by object: a group is finished and others are still to come."""
+
+    objects: Mapping[str, ObjectResult]
+
+
 @dataclass(frozen=True)
 class StepsTaken:
     """How many of an epoch's steps are done; total is the most epochs of the run, as in EpochFinished."""
@@ -101,6 +109,11 @@ class StageFinished:
 
 
 @dataclass(frozen=True)
+class WorkGoesOn:
+    """Reported often, between all other events, so that a listener can stop what takes long."""
+
+
+@dataclass(frozen=True)
 class Message:
     """A sentence for the user; a warning is something to act on."""
 
@@ -112,10 +125,12 @@ Event = (
     StageStarted
     | StageProgress
     | SuperpixelsReady
+    | ObjectsFound
     | StepsTaken
     | EpochPredicted
     | EpochFinished
     | StageFinished
+    | WorkGoesOn
     | Message
 )
 Listener = Callable[[Event], None]

@@ -7,6 +7,7 @@ import numpy as np
 
 from fewpoint.core.geometry import Geometry
 from fewpoint.core.given import fault, need, need_real
+from fewpoint.core.paging import gather_frames, walk
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError
 
@@ -22,6 +23,7 @@ class ImageSequence:
     names: one name per frame, used for the files written for it.
     source: the file they were read from, None for frames made in memory.
     window: the pixel values shown and learnt as black and as white; None to measure them.
+    missing: (T, H, W) bool, where no channel had a finite value; no mask holds such pixels. None if there are none.
 
     >>> ImageSequence.from_array(np.zeros((3, 4, 5), np.uint8)).shape
     (3, 4, 5, 1)
@@ -31,6 +33,7 @@ class ImageSequence:
     names: tuple[str, ...]
     source: Source | None = None
     window: tuple[float, float] | None = None
+    missing: np.ndarray | None = None
 
     def __repr__(self) -> str:
         frames, height, width, channels = self.shape
@@ -59,7 +62,8 @@ class ImageSequence:
     def from_array(cls, frames: np.ndarray) -> "ImageSequence":
         """Wrap a (T, H, W) or (T, H, W, C) array; names are 0000, 0001, …
 
-        Values other than uint8, uint16 and float32 are widened to the nearest of them; bool becomes 0 and 255.
+        Values other than uint8, uint16 and float32 are widened to the nearest of them; bool becomes 0 and 255. NaN and
+        infinity become the smallest finite value of their channel, and are background where all channels have them.
         """
         try:
             frames = np.asarray(frames)
@@ -69,15 +73,23 @@ class ImageSequence:
             raise InputError(f"frames must be an array (T, H, W) or (T, H, W, C), got shape {frames.shape}")
         if frames.ndim == 3:
             frames = frames[..., np.newaxis]
-        frames = _to_pixel_type(frames)
-        return cls(frames, numbered_names(len(frames)))
+        frames, missing = _fill_missing(_to_pixel_type(frames))
+        return cls(frames, numbered_names(len(frames)), missing=missing)
 
     def crop(self, rows: tuple[int, int], columns: tuple[int, int]) -> "ImageSequence":
         """Every frame cropped to these rows and columns, ends exclusive, with the geometry to match."""
         source = self.source
         if source is not None and source.geometry is not None:
             source = replace(source, geometry=source.geometry.crop(rows, columns))
-        return replace(self, frames=self.frames[:, slice(*rows), slice(*columns)], source=source)
+        missing = None if self.missing is None else self.missing[:, slice(*rows), slice(*columns)]
+        return replace(self, frames=self.frames[:, slice(*rows), slice(*columns)], source=source, missing=missing)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about the frames, a sentence each."""
+        if self.source is not None:
+            return self.source.notes
+        return () if self.missing is None else (describe_missing(self.missing),)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -136,7 +148,31 @@ def _to_pixel_type(frames: np.ndarray) -> np.ndarray:
         return frames.astype(np.uint8) * np.uint8(255)
     if not np.issubdtype(frames.dtype, np.number) or np.issubdtype(frames.dtype, np.complexfloating):
         raise InputError(f"pixels must be real numbers, got {frames.dtype}; convert the array first")
-    converted = frames.astype(np.float32, copy=False)
-    if not np.isfinite(converted).all():
-        raise InputError("pixels must be finite, got NaN or infinite values; replace them first")
-    return converted
+    return frames.astype(np.float32, copy=False)
+
+
+def _fill_missing(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Frames without NaN and infinity, and (T, H, W) bool where all channels had them; None if there are none."""
+    if frames.dtype != np.float32 or all(np.isfinite(frame).all() for frame in walk(frames)):
+        return frames, None
+    # A channel without any finite value is 0 all over.
+    lowest = np.full(frames.shape[-1], np.inf, np.float32)
+    for frame in walk(frames):
+        lowest = np.minimum(lowest, np.where(np.isfinite(frame), frame, np.inf).min(axis=(0, 1), initial=np.inf))
+    if not np.isfinite(lowest).any():
+        raise InputError("pixels must hold values, all of them are NaN or infinite; check how the file was made")
+    lowest = np.where(np.isfinite(lowest), lowest, 0).astype(np.float32)
+    missing = gather_frames((_lacks_all(frame) for frame in walk(frames)), frames.shape[:3], bool)
+    finite = (np.where(np.isfinite(frame), frame, lowest) for frame in walk(frames))
+    return gather_frames(finite, frames.shape, np.float32), missing if missing.any() else None
+
+
+def _lacks_all(frame: np.ndarray) -> np.ndarray:
+    """(H, W) bool, where no channel has a finite value."""
+    return np.logical_not(np.isfinite(frame).any(axis=-1))
+
+
+def describe_missing(missing: np.ndarray) -> str:
+    """What a run says of pixels without a value."""
+    count = sum(int(np.count_nonzero(frame)) for frame in walk(missing))
+    return f"{count} pixels of all frames are NaN or infinite: they are taken as background, and no mask holds them"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from fewpoint.core.stopping import check_stop
+
 Result = TypeVar("Result")
 
 AHEAD = 2  # results per core that may wait to be consumed: memory is for a few frames, not for all
@@ -32,6 +34,8 @@ def work_ahead(work: Callable[..., Result], *given: Iterable[Any], jobs: int = 0
         for entries in zip(*given, strict=True):
             waiting.append(pool.submit(work, *entries))
             if len(waiting) > AHEAD * jobs:
+                check_stop()
                 yield waiting.popleft().result()
         while waiting:
+            check_stop()
             yield waiting.popleft().result()

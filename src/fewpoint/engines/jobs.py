@@ -29,7 +29,8 @@ class Outcome:
     """An attempt at a job that is over.
 
     error: what the worker said last, empty if all went well. refused: it was the job's own fault, such as an input
-    that cannot be read, so that another attempt cannot help. attempt: counts from 1.
+    that cannot be read, so that another attempt cannot help. attempt: counts from 1. lost: the machine was, not the
+    job, so that this was no attempt at it.
     """
 
     job: Job
@@ -37,13 +38,15 @@ class Outcome:
     error: str = ""
     refused: bool = False
     attempt: int = 1
+    lost: bool = False
 
 
 @dataclass(frozen=True)
 class Standing:
     """How far all jobs are, reported when some start, when one ends and every second.
 
-    ended: the job that has just ended for good, if one has. failed: an attempt that has just failed and is repeated.
+    ended: the job that has just ended for good, if one has. failed: an attempt that has just failed and is repeated,
+    or a job whose machine has just been lost.
     """
 
     done: int
@@ -91,7 +94,8 @@ class Engine(Protocol):
 def run_jobs(jobs: Sequence[Job], engine: Engine, listener: Listener, retries: int = 0) -> list[Outcome]:
     """Run jobs in the order given and say how each ended; on Ctrl-C none is left running.
 
-    retries: further attempts at a job that failed through no fault of its own; they come after all other jobs.
+    retries: further attempts at a job that failed through no fault of its own; they come after all other jobs. One
+    whose machine was lost comes first again, as soon as the engine has room, and however often that happens.
     """
     waiting, attempts, outcomes = deque(jobs), Counter(), []
     pace = Pace(jobs)
@@ -106,6 +110,10 @@ def run_jobs(jobs: Sequence[Job], engine: Engine, listener: Listener, retries: i
                 engine.start(waiting.popleft())
             listener(describe())
             for ended in engine.wait(TICK_SECONDS):
+                if ended.lost:
+                    waiting.appendleft(ended.job)
+                    listener(replace(describe(), failed=replace(ended, attempt=attempts[id(ended.job)] + 1)))
+                    continue
                 attempts[id(ended.job)] += 1
                 outcome = replace(ended, attempt=attempts[id(ended.job)])
                 if outcome.error and not outcome.refused and outcome.attempt <= retries:

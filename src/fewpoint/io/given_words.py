@@ -45,7 +45,7 @@ def parse_outline(text: str) -> tuple[str, OutlineFile]:
     >>> parse_outline("drawn/labels.nii.gz")
     ('', OutlineFile(path='drawn/labels.nii.gz', frame=None))
     """
-    name, rest = _split_name(text)
+    name, rest = split_name(text)
     frame, equals, path = rest.partition("=")
     is_framed = bool(equals) and frame.isascii() and frame.strip().isdecimal()
     file = OutlineFile(path.strip(), int(frame)) if is_framed else OutlineFile(rest.strip())
@@ -82,7 +82,7 @@ def parse_size(text: str) -> tuple[str, int | None, float]:
         raise InputError(f"a size must be {SIZE_FORM}, such as 1.2 or 12:0.8, got {text[:60]}") from None
 
 
-def _split_name(text: str) -> tuple[str, str]:
+def split_name(text: str) -> tuple[str, str]:
     """The name before the first equals sign; a number is that of a frame, and what has a slash is a file."""
     first, equals, rest = text.strip().partition("=")
     is_name = bool(equals) and not first.strip().isdecimal() and "/" not in first and "\\" not in first

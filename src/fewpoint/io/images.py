@@ -60,11 +60,12 @@ def read_sequence(
     channels = _as_channels(channels)
     path, others = locate(need_path(path, "the input")), tuple(map(name_input, added))
     stack = _add_channels(_read_frames(path, axis), [_read_frames(locate(other), axis) for other in others], others)
-    frames = _choose_channels(stack.frames, channels)
+    sequence = ImageSequence.from_array(_choose_channels(stack.frames, channels))
     reading = Reading(axis, channels, others, window)
     place, origin = str(path.absolute()), find_origin(path)
-    source = Source(place, stack.format, stack.geometry, stack.header, reading, stack.notes, stack.unit, origin)
-    return replace(ImageSequence.from_array(frames), names=stack.names, source=source, window=window)
+    notes = (*stack.notes, *sequence.notes)
+    source = Source(place, stack.format, stack.geometry, stack.header, reading, notes, stack.unit, origin)
+    return replace(sequence, names=stack.names, source=source, window=window)
 
 
 def parse_window(text: str) -> tuple[float, float]:
@@ -92,15 +93,15 @@ def hash_sequence(sequence: ImageSequence) -> str:
         digest.update(repr((sequence.geometry.affine.tolist(), sequence.geometry.axes)).encode())
     if sequence.window is not None:
         digest.update(repr(sequence.window).encode())
+    if sequence.missing is not None:
+        digest.update(np.packbits(sequence.missing).tobytes())
     for frame in walk(sequence.frames):
         digest.update(frame.astype(pixel_type, copy=False).tobytes())
     return digest.hexdigest()
 
 
 def _read_frames(path: Path, axis: str) -> Stack:
-    stack = read_stack(path, inside=(FRAMES_FOLDER,), key="frames", axis=axis)
-    _check_finite(stack.frames, path)
-    return stack
+    return read_stack(path, inside=(FRAMES_FOLDER,), key="frames", axis=axis)
 
 
 def _add_channels(first: Stack, others: list[Stack], paths: tuple[str, ...]) -> Stack:
@@ -134,16 +135,6 @@ def _choose_channels(frames: np.ndarray, channels: tuple[int, ...]) -> np.ndarra
         )
     kept = (frame[..., list(channels)] for frame in walk(frames))
     return gather_frames(kept, (*frames.shape[:3], len(channels)), frames.dtype)
-
-
-def _check_finite(frames: np.ndarray, path: Path) -> None:
-    if frames.dtype.kind != "f":
-        return
-    for index, frame in enumerate(walk(frames)):
-        if not np.isfinite(frame).all():
-            raise InputError(
-                f"pixels must be finite, frame {index} of {path} holds NaN or infinite values; replace them first"
-            )
 
 
 def list_pictures(source: Source) -> dict[str, Path]:

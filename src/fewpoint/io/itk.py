@@ -1,5 +1,6 @@
 """NRRD, MHA and MHD: read by SimpleITK, in its own units of place (LPS) turned to ours (RAS)."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import numpy as np
 from fewpoint.core.geometry import Geometry
 from fewpoint.core.source import Source
 from fewpoint.errors import InputError, OutputError
+from fewpoint.io.apart.calls import DETACHED
 from fewpoint.io.atomic import write_file_atomically
 from fewpoint.io.decoding import explaining_read_errors, naming, quiet
 from fewpoint.io.sizes import check_declared_size
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
 META, META_SUFFIXES = "mha", (".mha", ".mhd")
 NRRD, NRRD_SUFFIXES = "nrrd", (".nrrd", ".nhdr")
-DETACHED = (".mhd", ".nhdr")  # headers whose pixels lie in another file
+DATA_FIELD = re.compile(r"\s*(?:ElementDataFile\s*[=:]|data ?file:)(.*)", re.IGNORECASE)
+LARGEST_HEADER = 2**24
 TO_RAS = np.array([-1.0, -1.0, 1.0])
 LARGEST_ITEM_BYTES = 8
 
@@ -61,6 +64,8 @@ def _read(path: Path) -> tuple[np.ndarray, Geometry]:
     import SimpleITK
 
     with explaining_read_errors(path), quiet():
+        if path.suffix.lower() in DETACHED:
+            _refuse_data_elsewhere(path)
         reader = SimpleITK.ImageFileReader()
         reader.SetFileName(str(path))
         try:
@@ -75,6 +80,33 @@ def _read(path: Path) -> tuple[np.ndarray, Geometry]:
         voxels, over_time = _order_axes(image, path)
         with naming(path):
             return voxels, _place(image, voxels.shape[:3], over_time)
+
+
+def _refuse_data_elsewhere(path: Path) -> None:
+    """InputError unless the voxels of a header lie in regular files of its own folder, links resolved."""
+    folder = path.parent.resolve()
+    for name in _list_data(path):
+        place = (path.parent / name).resolve()
+        if place.parent != folder or (place.exists() and not place.is_file()):
+            raise InputError(
+                f"cannot read {path}: its data must lie next to it, in a regular file of its own folder, "
+                f"{name[:80]} does not; copy it there"
+            )
+
+
+def _list_data(path: Path) -> list[str]:
+    """The files that a header names for its voxels; all links beside it if it gives a pattern of names."""
+    with open(path, "rb") as stream:
+        lines = stream.read(LARGEST_HEADER).decode("utf-8", "replace").splitlines()
+    for number, line in enumerate(lines):
+        field = DATA_FIELD.match(line)
+        if field is None:
+            continue
+        name = field[1].strip()
+        if name.upper().startswith("LIST"):
+            return [each.strip() for each in lines[number + 1 :] if each.strip()]
+        return [entry.name for entry in path.parent.iterdir() if entry.is_symlink()] if "%" in name else [name]
+    return []
 
 
 def _check_size(path: Path, reader: "ImageFileReader") -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fewpoint.core.job import EVERY, Bounds, BoxOnFrame, Changes, GivenBound, Job, PlainPoints, Value
+from fewpoint.core.job import EVERY, Bounds, BoxOnFrame, Changes, GivenBound, Job, PlainPoints, PointFiles, Value
 from fewpoint.core.project import Project
 from fewpoint.core.saying import SaidWords
 from fewpoint.core.words import Box
@@ -126,7 +126,7 @@ def _find_project(job: Job) -> ProjectFile | None:
     return read_project(named[0]) if named else None
 
 
-def _is_other(points: str | PlainPoints) -> bool:
+def _is_other(points: str | PointFiles | PlainPoints) -> bool:
     """Whether a job's points are not those of its project."""
     return bool(points) and not (isinstance(points, str) and is_project(Path(points)))
 

@@ -36,7 +36,9 @@ def read_nifti(path: Path) -> Volume:
         voxels, over_time = _order_axes(_load(image), path)
         with naming(path):
             geometry = _place(image, voxels.shape[:3])
-    return Volume(voxels, replace(geometry, over_time=over_time), FORMAT, image.header.binaryblock)
+    times = shape[3] if len(shape) > 3 and not over_time else 1
+    notes = (f"its {times} time points are taken as channels of one volume",) if times > 1 else ()
+    return Volume(voxels, replace(geometry, over_time=over_time), FORMAT, image.header.binaryblock, notes=notes)
 
 
 def write_nifti(values: np.ndarray, source: Source | None, path: Path) -> None:

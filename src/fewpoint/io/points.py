@@ -22,7 +22,7 @@ that object alone, without one all of them. io/point_tables.py says how a table 
 import csv
 import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 
@@ -30,6 +30,7 @@ import numpy as np
 
 from fewpoint.core.geometry import Geometry
 from fewpoint.core.given import need, need_path
+from fewpoint.core.job import PointFiles
 from fewpoint.core.points import PointSet, look_like_shares, round_half_up
 from fewpoint.core.sequence import ImageSequence
 from fewpoint.errors import InputError
@@ -96,6 +97,58 @@ def read_points(path: str | Path, sequence: ImageSequence) -> PointSet:
         points = read_project(path).project.to_points() if is_project else _parse(text, path.name.lower(), sequence)
         points.check_inside(len(sequence), sequence.size)
     return points
+
+
+def read_point_files(files: PointFiles, sequence: ImageSequence) -> PointSet:
+    """Read the points of several files together; a name says that all points of its file are on that object."""
+    parts = [_name_points(name, path, read_points(path, sequence)) for name, path in files]
+    paths = ", ".join(path for _, path in files)
+    if len({bool(part.object_names) for part in parts}) > 1:
+        raise InputError(f"all points files or none must name their objects: {paths}; give --points NAME=FILE")
+    if len(parts) == 1:
+        return parts[0]
+    with naming(f"points files {paths}"):
+        return PointSet.from_rows(
+            np.concatenate([part.coordinates for part in parts]),
+            [frame for part in parts for frame in part.absent],
+            [name for part in parts for name in part.objects],
+            np.concatenate([part.negatives for part in parts]),
+            [name for part in parts for name in part.negative_objects or ("",) * len(part.negatives)],
+            [mark for part in parts for mark in part.absent_of],
+        )
+
+
+def describe_files(files: PointFiles) -> str:
+    """What several points files are taken for, in one sentence.
+
+    >>> describe_files((("liver", "a.csv"), ("spleen", "b.csv")))
+    'points: liver from a.csv, spleen from b.csv'
+    >>> describe_files((("", "a.csv"), ("", "b.csv")))
+    'points of a.csv and b.csv are taken together; --points NAME=FILE makes objects of files'
+    """
+    if not any(name for name, _ in files):
+        together = " and ".join(path for _, path in files)
+        return f"points of {together} are taken together; --points NAME=FILE makes objects of files"
+    names = dict.fromkeys(name for name, _ in files)
+    own = (f"{name} from {' and '.join(path for each, path in files if each == name)}" for name in names)
+    return f"points: {', '.join(own)}"
+
+
+def _name_points(name: str, path: str, points: PointSet) -> PointSet:
+    """The points of a file, on the object of that name; as they are if there is none."""
+    if not name or points.object_names == (name,):
+        return points
+    if points.object_names:
+        names = ", ".join(points.object_names)
+        raise InputError(f"points file {path} names objects itself: {names}; leave out {name}=")
+    own = (name,) * len(points), (name,) * len(points.negatives)
+    return replace(
+        points,
+        absent=(),
+        objects=own[0],
+        negative_objects=own[1],
+        absent_of=tuple((frame, name) for frame in points.absent),
+    )
 
 
 def find_points(sequence_path: str | Path) -> Path | None:

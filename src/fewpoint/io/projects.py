@@ -4,7 +4,7 @@ The first line says which input the project is about; every other one holds an a
 project was last looked at, which run's masks are wanted, whether they were accepted, which masks that were answered
 live are kept, or whether live mode is on. "by" says who did an action:
 
-    {"format": "fewpoint project", "version": 1, "input": "frames", "input_absolute": "/data/frames", "shape": …}
+    {"format": "fewpoint project", "version": 1, "input": "frames", "shape": …}
     {"at": "2026-11-15T12:00:00+00:00", "action": {"object": "object", "frame": 0, "y": 31, "kind": "add_point", …}}
     {"at": "2026-11-15T12:01:00+00:00", "run": {"id": 1, "state": "running", …}}
     {"at": "2026-11-15T12:02:00+00:00", "look": {"low": -160, "high": 240}}
@@ -123,16 +123,19 @@ class Look:
 
 @dataclass(frozen=True)
 class Header:
-    """Which input a project is about. input: relative to the project's folder, in POSIX form."""
+    """Which input a project is about. input: relative to the project's folder, in POSIX form.
+
+    before: where it was, as projects of version 0.2 say; others tell nobody how the folders of a machine are called.
+    """
 
     input: str
-    input_absolute: str
     shape: tuple[int, int, int]
+    before: str = ""
 
     def find_input(self, path: Path) -> Path:
         """Where the input is, given the project's file: next to it as it was, or where it was before."""
         relative = Path(os.path.normpath(path.absolute().parent / self.input))
-        return relative if relative.exists() else Path(self.input_absolute)
+        return Path(self.before) if self.before and not relative.exists() else relative
 
 
 @dataclass(frozen=True)
@@ -346,7 +349,7 @@ class ProjectLog:
         """Begin a project of an input; the file must not be there yet."""
         path, absolute = path.absolute(), input_path.absolute()
         relative = Path(os.path.relpath(absolute, path.parent)).as_posix()
-        header = {"format": FORMAT, "version": VERSION, "input": relative, "input_absolute": str(absolute)}
+        header = {"format": FORMAT, "version": VERSION, "input": relative}
         line = _to_line({**header, "shape": list(shape)})
         place_file(path, lambda stream: stream.write(line))
         _sync_folder(path.parent)
@@ -487,7 +490,7 @@ def _read_header(line: dict[str, Any], path: Path) -> Header:
     try:
         is_ours, version = line["format"] == FORMAT, line["version"]
         frames, height, width = map(int, line["shape"])
-        header = Header(str(line["input"]), str(line["input_absolute"]), (frames, height, width))
+        header = Header(str(line["input"]), (frames, height, width), str(line.get("input_absolute", "")))
     except (KeyError, TypeError, ValueError):
         is_ours, version, header = False, 0, None
     if not is_ours or header is None or min(header.shape) < 1:

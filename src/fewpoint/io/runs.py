@@ -33,6 +33,7 @@ from fewpoint.errors import DeviceError, InputError, OutputError, RunConflictErr
 from fewpoint.io.atomic import PARTIAL_SUFFIX, explaining_write_errors, read_json, remove, write_arrays, write_json
 from fewpoint.io.decoding import load_array, naming
 from fewpoint.io.formats import Outputs
+from fewpoint.io.images import hash_sequence
 from fewpoint.io.masks import RESULT_FILE
 from fewpoint.io.schema import NUMBER, Each, OneOf, check_table, check_version, expecting_ours
 from fewpoint.io.sources import read_source, write_source
@@ -48,6 +49,7 @@ STAGES_FOLDER = "stages"
 COSTS_FILE = "costs.json"
 SUPERPIXELS_FILE = "superpixels.npz"
 MOTION_FILE = "motion.npz"
+LOOK_FILE, FOUND_FILE = "look.npz", "found.npz"
 GROUPS = "groups"
 SOURCE_FILE = "source.json"
 PRIORS_FILE = "priors.csv"
@@ -73,7 +75,8 @@ OBJECT_SCHEMA = {
 MANIFEST_SCHEMA = {
     "format": str,
     "state": OneOf(("running", "finished")),
-    "identity": {"version": str, "method": str, "sequence": str, "points": str, "settings": str, "seed": int},
+    "identity?": {"version": str, "method": str, "sequence": str, "points": str, "settings": str, "seed": int},
+    "sequence?": str,
     "result?": {"objects?": [OBJECT_SCHEMA], "notes?": [str], "warnings?": [str]},
     "groups?": dict,
     "seconds?": Each(NUMBER),
@@ -253,7 +256,7 @@ class FoundRun:
 def find_run(path: Path, identity: RunIdentity) -> FoundRun | None:
     """What a folder holds, compared with a run of this identity; None if it holds no run."""
     manifest = _read_manifest(path)
-    if manifest is None:
+    if manifest is None or "identity" not in manifest:
         return None
     return FoundRun(manifest["state"] == "finished", tuple(_list_differences(manifest["identity"], asdict(identity))))
 
@@ -271,18 +274,31 @@ def discard_other_run(path: Path, identity: RunIdentity) -> None:
 
 
 def save_result(result: Result, folder: Path) -> Path:
-    """Write a result into a new or empty folder; if that fails, the folder is left empty."""
+    """Write a result into a new or empty folder, for load_result to read; if that fails, the folder is left empty.
+
+    Its manifest has no identity, since a result does not know how it was made.
+    """
     if _list_entries(folder):
         raise RunConflictError(f"{folder} must be new or empty, it holds files; give another folder")
     with explaining_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     try:
         write_result(result, folder)
+        sequence = {} if result.sequence is None else {"sequence": hash_sequence(result.sequence)}
+        described = {"objects": [_describe(each) for each in result.objects], "notes": list(result.notes)}
+        manifest = {"format": MANIFEST_FORMAT, "version": MANIFEST_VERSION, "state": "finished", **sequence}
+        write_json(folder / MANIFEST_FILE, {**manifest, "result": {**described, "warnings": []}})
     except BaseException:
         for entry in folder.iterdir():
             remove(entry)
         raise
     return folder
+
+
+def _describe(found: ObjectResult) -> dict[str, Any]:
+    """What load_result needs to know of an object besides its arrays."""
+    bound = {"bound": found.bound.fraction, "bound_origin": found.bound.origin, "bound_doubt": found.bound.doubt}
+    return {"name": found.name, "colour": list(found.label.colour), "frames": len(found.masks), **bound}
 
 
 def write_result(result: Result, folder: Path, outputs: Outputs = Outputs()) -> None:
@@ -413,6 +429,8 @@ def _agree_on_manifest(path: Path, identity: RunIdentity) -> dict[str, Any]:
     """The manifest that is there if it is of the same run, else a new one; runs under the lock."""
     _refuse_foreign(path)
     manifest = _read_manifest(path)
+    if manifest is not None and "identity" not in manifest:
+        raise RunConflictError(f"{path} holds a result that was saved, not a run; give another --out")
     if manifest is None:
         manifest = {"format": MANIFEST_FORMAT, "version": MANIFEST_VERSION, "state": "running"}
         manifest["identity"] = asdict(identity)

@@ -13,6 +13,7 @@ import numpy as np
 
 from fewpoint.core import ImageSequence, PointSet
 from fewpoint.core.paging import let_go
+from fewpoint.core.stopping import check_stop
 from fewpoint.learning.clicks import mean_places, usual_gap
 from fewpoint.superpixels.intensity import window_of
 
@@ -153,6 +154,7 @@ class Motion:
 
     def _find(self, search: Search) -> Place | None:
         if search not in self._found:
+            check_stop()
             self._found[search] = self.frames.find(search)
         return self._found[search]
 

@@ -1,6 +1,7 @@
 """The phases of learning: warm-up, estimation of the priors, and training with the priors found."""
 
 import math
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -22,6 +23,8 @@ from fewpoint.core import (
     StepsTaken,
     ignore,
 )
+from fewpoint.core.progress import Event, WorkGoesOn
+from fewpoint.core.stopping import stoppable
 from fewpoint.errors import FewpointError
 from fewpoint.learning.devices import start_threads
 from fewpoint.learning.estimators import FilteredPriors, PriorEstimator, Sighting
@@ -423,9 +426,10 @@ def learn_side_by_side(
     if len(learnings) == 1:
         learnings[0].run(listeners[0], saves[0])
         return
-    with _run_together(learnings) as run_epochs:
+    halt = Halt()
+    with _run_together(learnings, halt) as run_epochs:
         while going := [number for number, each in enumerate(learnings) if not each.done]:
-            heard = [listeners[number] if number == going[0] else ignore for number in going]
+            heard = [halt.guard(listeners[number] if number == going[0] else ignore) for number in going]
             seen = run_epochs([learnings[number] for number in going], heard)
             for number, predicted in zip(going, seen, strict=True):
                 learnings[number].tell(predicted, listeners[number])
@@ -433,13 +437,56 @@ def learn_side_by_side(
 
 
 @contextmanager
-def _run_together(learnings: Sequence[Learning]) -> Iterator[Callable[..., list[tuple[EpochPredicted, ...]]]]:
+def _run_together(
+    learnings: Sequence[Learning], halt: "Halt"
+) -> Iterator[Callable[..., list[tuple[EpochPredicted, ...]]]]:
     """A function that runs an epoch of some learnings, given them and their listeners."""
     if learnings[0].trainer.samples.frames.device.type == "cuda":
         yield lambda some, heard: alternate(list(map(Learning.take_steps, some, heard)))
         return
+
+    def run(learning: Learning, listener: Listener) -> tuple[EpochPredicted, ...]:
+        with stoppable(lambda: listener(WorkGoesOn())):
+            return learning.run_epoch(listener)
+
     with start_threads(len(learnings)) as pool:
-        yield lambda some, heard: list(pool.map(Learning.run_epoch, some, heard))
+
+        def run_all(some: Sequence[Learning], heard: Sequence[Listener]) -> list[tuple[EpochPredicted, ...]]:
+            with halt.after_error():
+                return list(pool.map(run, some, heard))
+
+        yield run_all
+
+
+class HaltedError(Exception):
+    """Raised in the threads of networks that learn side by side once the run has been stopped elsewhere."""
+
+
+class Halt:
+    """Stops networks that learn side by side in threads together: none goes on with its epoch if one was stopped."""
+
+    def __init__(self) -> None:
+        self._halted = threading.Event()
+
+    def guard(self, listener: Listener) -> Listener:
+        """The listener; what it raises stops the others, too."""
+
+        def tell(event: Event) -> None:
+            if self._halted.is_set():
+                raise HaltedError
+            with self.after_error():
+                listener(event)
+
+        return tell
+
+    @contextmanager
+    def after_error(self) -> Iterator[None]:
+        """Stop them all if an error comes out of this."""
+        try:
+            yield
+        except BaseException:
+            self._halted.set()
+            raise
 
 
 def is_looked_at(epoch: int, epochs: int) -> bool:

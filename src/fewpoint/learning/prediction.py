@@ -6,6 +6,7 @@ from itertools import pairwise, starmap
 import torch
 from torch import Tensor, nn
 
+from fewpoint.core.stopping import check_stop
 from fewpoint.core.threads import free_cores
 from fewpoint.learning.devices import computes_mixed, start_threads
 from fewpoint.learning.samples import SampleSet
@@ -37,8 +38,11 @@ def predict_logits(network: nn.Module, samples: SampleSet, settings: TrainingSet
     batches = plan_batches(samples.n_frames, choose_batch(samples.frames))
     threads = min(settings.parts, free_cores(), len(batches)) if samples.frames.device.type == "cpu" else 1
     if threads > 1:
+        pieces = []
         with start_threads(threads) as pool:
-            pieces = list(pool.map(predict, *zip(*batches, strict=True)))
+            for piece in pool.map(predict, *zip(*batches, strict=True)):
+                check_stop()
+                pieces.append(piece)
     else:
         pieces = list(starmap(predict, batches))
     network.train()
@@ -76,6 +80,7 @@ def run_mirrored(network: nn.Module, frames: Tensor, settings: TrainingSettings)
 
 def run_network(network: nn.Module, frames: Tensor, settings: TrainingSettings) -> Tensor:
     """(B, C, h, w) standardised frames to (B, K, h, w) float32 logits, in a precision and layout for the device."""
+    check_stop()
     frames = frames.to(memory_format=choose_layout(network, frames.device, settings))
     with torch.autocast(frames.device.type, torch.bfloat16, enabled=is_mixed(frames.device, settings)):
         logits = network(frames)

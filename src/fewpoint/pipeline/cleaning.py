@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from fewpoint.core.points import PointSet
+from fewpoint.core.stopping import check_stop
 from fewpoint.core.words import Words
 from fewpoint.learning.components import label_components
 
@@ -23,6 +24,7 @@ def clean_labels(labels: np.ndarray, number: int, points: PointSet, words: Words
     points, words: those of the object alone.
     """
     for frame, (mask, neighbours) in enumerate(_walk_masks(labels, number)):
+        check_stop()
         _clean_frame(labels[frame], (mask, neighbours), number, frame, (points, words))
 
 
@@ -79,6 +81,7 @@ def join_pieces(labels: np.ndarray, number: int, points: PointSet, words: Words,
 
     areas, tied, links, starts, before = [], [], [], [0], None
     for frame, plane in enumerate(labels, start=first):
+        check_stop()
         pieces, count = label_components(plane == number)
         areas.append(np.bincount(pieces.ravel(), minlength=count + 1)[1:])
         own = np.full(count, frame in words.outlined)

@@ -31,6 +31,7 @@ from fewpoint.pipeline.bounds import check_bound, estimate_bound, raise_bound
 from fewpoint.pipeline.contradiction import find_contradiction
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
+from fewpoint.pipeline.kept import keep_looks
 from fewpoint.pipeline.masks import Tasks, Touched, build_smoothers, choose_labels, keep_untouched
 from fewpoint.pipeline.members import ObjectInputs, Rounds, Trained, estimate_priors
 from fewpoint.pipeline.model import GroupModel, Model
@@ -117,7 +118,7 @@ def run_group(
     plan = task.plan.suit_objects(len(foci), _find_widening(foci, focus))
     for whole in wholes.values():  # as many rounds as the object with the sparsest clicks needs
         plan = plan.suit_clicks(whole.points, len(task.sequence))
-    listener = focus.tell(log.listener)
+    listener = focus.tell(keep_looks(log.listener, folder, focus))
     insides = {name: _narrow(replace(whole, adapted=plan), focus) for name, whole in wholes.items()}
     superpixels = log.run("superpixels", len(task.sequence), lambda: _superpixels(insides, folder, listener))
     listener(SuperpixelsReady(superpixels, names))

@@ -5,11 +5,12 @@ from dataclasses import replace
 from itertools import combinations
 
 from fewpoint.core import EpochFinished, Listener, Message, StepsTaken
-from fewpoint.core.progress import Event
+from fewpoint.core.progress import Event, ObjectsFound
 from fewpoint.io.runs import RunFolder
 from fewpoint.pipeline.costs import StageLog
 from fewpoint.pipeline.focus import Focus
 from fewpoint.pipeline.group import GroupOutcome, find_focus, guess_bound
+from fewpoint.pipeline.kept import keep_found
 from fewpoint.pipeline.task import Task
 
 COARSER = 1.5  # times, above which an object is worth its own network
@@ -63,6 +64,9 @@ def run_groups(
         own = None if folder is None else folder.group(f"group-{number + 1}")
         outer(Message(f"group {number + 1} of {len(groups)}: {', '.join(names)}"))
         outcomes.append(run(names, task.of_objects(names), own))
+        if own is not None:
+            keep_found(outcomes[-1], own)
+        outer(ObjectsFound(outcomes[-1].objects))
     log.listener = outer
     return outcomes
 

@@ -95,6 +95,7 @@ def read_input(folder: Path, result: Result) -> ImageSequence:
     if source is None:
         raise InputError(f"{folder} does not say where its input is, so it cannot be drawn; run again")
     sequence = read_sequence(locate_again(source), **asdict(source.reading))
-    if hash_sequence(sequence) != read_json(folder / MANIFEST_FILE)["identity"]["sequence"]:
+    manifest = read_json(folder / MANIFEST_FILE)
+    if hash_sequence(sequence) != manifest.get("identity", manifest).get("sequence"):
         raise InputError(f"{source.path} must hold the frames that were segmented, but has changed since; restore it")
     return sequence

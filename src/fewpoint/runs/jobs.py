@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING
 from fewpoint.core import ImageSequence, Listener, Message, PointSet, Result, ignore
 from fewpoint.core.doubts import doubt_clicks, refuse_blank_frames
 from fewpoint.core.given import need, need_path
-from fewpoint.core.job import EVERY, Job
-from fewpoint.core.progress import Event, logging_events
+from fewpoint.core.job import EVERY, Job, PlainPoints
+from fewpoint.core.progress import Event, WorkGoesOn, logging_events
+from fewpoint.core.stopping import stoppable
 from fewpoint.errors import InputError
 from fewpoint.io.formats import Outputs
 from fewpoint.io.images import read_sequence
 from fewpoint.io.jobs import settle_job
-from fewpoint.io.points import read_points
-from fewpoint.io.runs import RunFolder, RunIdentity
+from fewpoint.io.points import describe_files, read_point_files
+from fewpoint.io.runs import FOUND_FILE, LOOK_FILE, STAGES_FOLDER, RunFolder, RunIdentity
 from fewpoint.methods.registry import is_own
 from fewpoint.methods.resolve import depends_on_device, resolve_settings
 from fewpoint.pipeline.model import load_model
@@ -46,18 +48,18 @@ def run_job(job: Job, out: str | Path, listener: Listener = ignore, open_folder:
     out: the folder. listener: gets every event, such as StepsTaken; it may raise to stop.
     open_folder: takes the folder and the run's identity, for callers that wait for one or replace another run in it.
     """
-    folder_path = need_path(out, "out")
+    began, folder_path = time.perf_counter(), need_path(out, "out")
     task = read_job(need(job, Job, "job", "a Job"))
     with open_folder(folder_path, task.identity()) as folder:
         _note_asked(job, folder)
-        return _run_in(task, folder, listener)
+        return _run_in(job, task, folder, listener, began)
 
 
 def run_until_stopped(job: Job, out: Path, listener: Listener, look: "LastLook") -> tuple[Result | None, bool]:
     """run_job with a listener that may raise StoppedError: the result, and whether the run was stopped.
 
-    look: gets every event before the listener does; what it last saw is the result of a run that was stopped, None if
-    it saw nothing.
+    look: gets every event before the listener does; what it last saw, and what groups of objects had found by then, is
+    the result of a run that was stopped, None if there is nothing.
     """
     from fewpoint.runs.partial import finish_early  # loads torch
 
@@ -65,13 +67,29 @@ def run_until_stopped(job: Job, out: Path, listener: Listener, look: "LastLook")
         look(event)
         listener(event)
 
-    task = read_job(job)
+    began, is_stopped = time.perf_counter(), False
+    try:
+        with stoppable(lambda: listener(WorkGoesOn())):
+            task = read_job(job)
+            task.sequence_hash  # noqa: B018 - reads all frames, once
+    except StoppedError:
+        if not holds_looks(out):
+            return None, True
+        is_stopped, task = True, read_job(job)
     with RunFolder.open(out, task.identity()) as folder:
         _note_asked(job, folder)
         try:
-            return _run_in(task, folder, hear), False
+            if is_stopped:
+                raise StoppedError
+            return _run_in(job, task, folder, hear, began), False
         except StoppedError:
+            look.recall(folder, task.sequence.size)
             return (finish_early(task, folder, look) if look.saw_something else None), True
+
+
+def holds_looks(out: Path) -> bool:
+    """Whether a run that was begun in a folder has seen anything that is worth keeping if it is stopped."""
+    return any(next(out.glob(f"{STAGES_FOLDER}/**/{name}"), None) for name in (LOOK_FILE, FOUND_FILE))
 
 
 def _note_asked(job: Job, folder: RunFolder) -> None:
@@ -80,14 +98,16 @@ def _note_asked(job: Job, folder: RunFolder) -> None:
         folder.write_manifest("running", {ASKED: describe_job(settle_job(job), folder.path)})
 
 
-def _run_in(task: Task, folder: RunFolder, listener: Listener) -> Result:
+def _run_in(job: Job, task: Task, folder: RunFolder, listener: Listener, began: float) -> Result:
     from fewpoint.runs.runner import run_task  # loads torch
 
     listener = logging_events(listener, logger)
     tell_notes(task.sequence, listener)
+    if isinstance(job.points, tuple):
+        listener(Message(describe_files(job.point_files)))
     for doubt in doubt_clicks(task.sequence, task.points):
         listener(Message(doubt, warning=True))
-    result = run_task(task, folder, listener)
+    result = run_task(task, folder, listener, began)
     for each in result.objects:
         if each.history.selected_by:
             selected, by = each.history.selected_epoch, each.history.selected_by
@@ -150,15 +170,15 @@ def find_kind(job: Job) -> str:
 
 def tell_notes(sequence: ImageSequence, listener: Listener) -> None:
     """Pass on what a user should know about the input."""
-    for note in sequence.source.notes if sequence.source else ():
+    for note in sequence.notes:
         listener(Message(note, warning=True))
 
 
 def _read_points(job: Job, sequence: ImageSequence) -> PointSet | None:
     """The points that a job names or holds; None if outlined frames say where its objects are."""
-    if isinstance(job.points, str):
-        return read_points(job.points, sequence) if job.points else None
-    return job.points.to_points()
+    if isinstance(job.points, PlainPoints):
+        return job.points.to_points()
+    return read_point_files(job.point_files, sequence) if job.points else None
 
 
 def _read_frames(job: Job) -> ImageSequence:

@@ -153,6 +153,7 @@ class Answer:
     def _part(self, frame: int, labels: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
         """The masks (H, W) of a frame, obeying plain words; a pixel in several goes to the first of them."""
         parted: dict[str, np.ndarray] = {}
+        missing = self.task.sequence.missing
         taken = np.zeros(self.task.sequence.size, bool)
         for part, values in zip(self.parts, labels, strict=True):
             for number, name in enumerate(part.names, start=1):
@@ -162,6 +163,8 @@ class Answer:
                 mask[_places(own.points.coordinates, frame)] = True
                 others = tuple(words for other, words in self.task.words if other != name)
                 parted[name] = obey_on_frame(mask, frame, own.points, own.own_words, others)
+                if missing is not None:
+                    parted[name] = parted[name] & ~missing[frame]
                 taken |= parted[name]
         return {name: parted[name] for name in self._tasks}
 

@@ -35,6 +35,8 @@ def load_previous(folder: str | Path) -> PreviousRun:
 
 def _load_previous(folder: Path) -> PreviousRun:
     manifest = read_finished(folder)
+    if "identity" not in manifest:
+        raise InputError(f"{folder} holds a result that was saved, without its networks; give the out of its run")
     entries = _list_groups(manifest)
     if not entries:
         raise InputError(f"{folder} must be a run of fewpoint's own method to be refined, it is not; give another")

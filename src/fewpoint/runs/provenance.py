@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from fewpoint.core.job import EVERY, GivenBound, GivenWords, Job, Value
+from fewpoint.core.job import EVERY, GivenBound, GivenWords, Job, PlainPoints, PointFiles, Value
 from fewpoint.report.judging import Judgement
 
 ASKED = "asked"  # where the manifest keeps it
@@ -22,7 +22,8 @@ CONVERT = "Take the masks to another program."
 
 def describe_job(job: Job, out: Path) -> dict[str, str]:
     """Input, points, preset and date in words, and a command that asks for the same."""
-    points = job.points if isinstance(job.points, str) else f"{len(job.points.rows)} given with the job"
+    files = ", ".join(_write_points(job.point_files))
+    points = f"{len(job.points.rows)} given with the job" if isinstance(job.points, PlainPoints) else files
     asked = {"Input": job.input or "frames in memory", "Points": points or "drawn masks"}
     if job.method is not None:
         asked["Method"] = job.method
@@ -40,9 +41,9 @@ def write_command(job: Job, out: Path) -> str:
     "fewpoint segment scan.nii.gz --points 'my points.csv' --preset fast --out run"
     """
     parts = ["fewpoint", "segment", job.input or "INPUT"]
-    points = job.points if isinstance(job.points, str) else "POINTS.csv"
+    points = ["POINTS.csv"] if isinstance(job.points, PlainPoints) else _write_points(job.point_files)
     for option, value in (
-        ("--points", points),
+        *(("--points", each) for each in points),
         ("--axis", "" if job.reading.axis == "auto" else job.reading.axis),
         ("--channels", ",".join(map(str, job.reading.channels))),
         *(("--with", path) for path in job.reading.added),
@@ -62,6 +63,10 @@ def write_command(job: Job, out: Path) -> str:
     ):
         parts += [option, value] if value else []
     return shlex.join([*parts, *(["--probabilities"] if job.outputs.probabilities else [])])
+
+
+def _write_points(files: PointFiles) -> list[str]:
+    return [f"{name}={path}" if name else path for name, path in files]
 
 
 def _write_value(value: Value) -> str:

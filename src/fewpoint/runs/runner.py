@@ -1,5 +1,6 @@
 """One run from frames and points to masks, in memory or in a folder that it can be resumed from."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -9,7 +10,10 @@ import torch
 from fewpoint.core import Listener, Message, ObjectResult, Result, ignore
 from fewpoint.core.job import PlainPoints
 from fewpoint.core.labels import describe_ties
+from fewpoint.core.obeying import leave_out_missing
+from fewpoint.core.progress import WorkGoesOn
 from fewpoint.core.settings import as_table
+from fewpoint.core.stopping import stoppable
 from fewpoint.core.words import NOTHING_SAID
 from fewpoint.io.atomic import read_json, write_atomically, write_json
 from fewpoint.io.runs import GROUPS, RunFolder, load_result, write_result, write_told
@@ -34,16 +38,21 @@ from fewpoint.tracking.min_cost_flow import check_solver
 SEGMENTATION = "segmentation"  # the only stage of methods that do not go through the pipeline
 
 
-def run_task(task: Task, folder: RunFolder | None = None, listener: Listener = ignore) -> Result:
-    """Segment by the task's method; in a folder, finished stages are kept and reused at the next start."""
-    return _run(task, folder, listener).result
+def run_task(
+    task: Task, folder: RunFolder | None = None, listener: Listener = ignore, began: float | None = None
+) -> Result:
+    """Segment by the task's method; in a folder, finished stages are kept and reused at the next start.
+
+    began: by time.perf_counter, from when on its time counts, such as before its files were read; None for now.
+    """
+    return _run(task, folder, listener, began).result
 
 
 def run_and_keep(
     task: Task, folder: RunFolder | None = None, listener: Listener = ignore
 ) -> tuple[Result, PreviousRun]:
     """run_task, and what another run needs to refine this one or to start from its networks."""
-    done = _run(task, folder, listener)
+    done = _run(task, folder, listener, None)
     if folder is not None and not done.groups:
         return done.result, load_previous(folder.path)
     name = "" if folder is None else str(folder.path)
@@ -65,14 +74,15 @@ class Done:
     reliability: tuple[Reliability | None, ...] = ()
 
 
-def _run(task: Task, folder: RunFolder | None, listener: Listener) -> Done:
+def _run(task: Task, folder: RunFolder | None, listener: Listener, began: float | None) -> Done:
     if folder is not None and folder.finished:
         result = _call_as_told(task, folder, load_result(folder.path))
         write_missing(task.sequence, result, task.outputs, folder.path)
         listener(Message("already finished, nothing to do"))
         return Done(result, [])
-    log = StageLog(folder, listener)
-    done = _run_pipeline(task, folder, log) if task.uses_pipeline else _run_competitor(task, log)
+    log = StageLog(folder, listener, began=time.perf_counter() if began is None else began)
+    with stoppable(lambda: log.listener(WorkGoesOn())):
+        done = _run_pipeline(task, folder, log) if task.uses_pipeline else _run_competitor(task, log)
     if folder is not None:
         _finish(task, folder, done, log)
     return done
@@ -143,7 +153,8 @@ def _ask_outlines(task: Task, name: str, found: ObjectResult) -> Reliability | N
 def _name_objects(task: Task, found: dict[str, ObjectResult], notes: tuple[str, ...] = ()) -> Result:
     """A result of objects that share no pixel, labelled in the order of their names."""
     labels = zip(task.object_names, label_names(task.object_names), strict=True)
-    objects = tuple(replace(found[name], label=label) for name, label in labels)
+    missing = task.sequence.missing
+    objects = tuple(replace(leave_out_missing(found[name], missing), label=label) for name, label in labels)
     return Result(objects, task.sequence.names, task.sequence.source, notes, task.sequence)
 
 
@@ -188,7 +199,8 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
 
     summary = log.run("report", 0, write)
     write_told(task.points, task.words, folder.path)
-    write_json(folder.path / SUMMARY_FILE, {**summary, **log.as_table()})
+    costs = log.as_table()
+    write_json(folder.path / SUMMARY_FILE, {**summary, **costs})
     folder.write_manifest(
         "finished",
         {
@@ -198,7 +210,7 @@ def _finish(task: Task, folder: RunFolder, done: Done, log: StageLog) -> None:
             "refined_from": None if task.previous is None else task.previous.name,
             "started": _plain_start(task),
             GROUPS: _describe_groups(task, folder, done.groups),
-            **log.as_table(),
+            **costs,
             "result": summary,
         },
     )

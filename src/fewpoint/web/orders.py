@@ -84,7 +84,7 @@ class LiveOrder:
     def from_table(cls, table: Any) -> "LiveOrder":
         try:
             points = Job.from_table(table["job"]).points
-            if isinstance(points, str):
+            if not isinstance(points, PlainPoints):
                 raise InputError("an order for masks must have the points themselves, it has the name of a file")
             return cls(
                 int(table["number"]),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from fewpoint.core.job import Job
+from fewpoint.core.job import Job, PlainPoints
 from fewpoint.core.project import Project
 from fewpoint.core.source import Reading
 from fewpoint.core.workers import python_module
@@ -212,7 +212,7 @@ class RunQueue:
 
     def _take_up(self, session: Session, record: RunRecord, job: Job, objects: dict[str, int]) -> Job:
         """A job from a folder that may have been moved since: what it reads of its own project is taken from there."""
-        if isinstance(job.points, str) or set(job.points.objects) != set(objects):
+        if not isinstance(job.points, PlainPoints) or set(job.points.objects) != set(objects):
             raise InputError(f"run {record.id} has no job file; start a new one")
         if job.warm_start is not None and not (Path(job.warm_start) / MODEL_FILE).exists():
             raise InputError(f"the run that run {record.id} began with is gone from {job.warm_start}; start a new one")
@@ -515,7 +515,7 @@ def _take(entry: Entry, event: WorkerEvent) -> None:
 def _keep_previews(entry: Entry) -> None:
     """What a run that was ended had previewed becomes its result."""
     points = entry.order.job.points
-    if isinstance(points, str):
+    if not isinstance(points, PlainPoints):
         return
     for name, number in entry.order.objects.items():
         own = points.to_points()

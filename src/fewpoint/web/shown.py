@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from fewpoint.core import PointSet, Result
+from fewpoint.core import ObjectResult, PointSet, Result
 from fewpoint.core.paging import gather_frames, walk
 from fewpoint.io.atomic import read_json, save_array, write_atomically, write_json
 
@@ -41,6 +41,12 @@ def write_preview(look: "ObjectLook", folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shape = look.superpixels.labels.shape
     _write_masks((look.mask(frame) for frame in range(shape[0])), shape, folder / PREVIEW)
+
+
+def write_found(found: ObjectResult, folder: Path) -> None:
+    """Write masks that will not change any more in place of previews."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_masks(walk(found.masks), found.masks.shape, folder / PREVIEW)
 
 
 def keep_preview(folder: Path, points: PointSet) -> None:

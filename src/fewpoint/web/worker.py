@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from fewpoint.core import (
     EpochFinished,
@@ -22,15 +22,17 @@ from fewpoint.core import (
     StageStarted,
     StepsTaken,
 )
-from fewpoint.core.progress import Event
+from fewpoint.core.progress import Event, ObjectsFound
 from fewpoint.errors import FewpointError
-from fewpoint.runs.jobs import StoppedError
-from fewpoint.runs.partial import LastLook, ObjectLook
+from fewpoint.runs.jobs import StoppedError, holds_looks
 from fewpoint.web.events import Ended, Noted, Previewed, PriorsSeen, Progressed, WorkerEvent
 from fewpoint.web.jobs import run_order
-from fewpoint.web.orders import Order, shown_folder
-from fewpoint.web.shown import write_preview
+from fewpoint.web.orders import Order, result_folder, shown_folder
+from fewpoint.web.shown import write_found, write_preview
 from fewpoint.web.wording import word_for_page
+
+if TYPE_CHECKING:
+    from fewpoint.runs.partial import LastLook, ObjectLook
 
 SECONDS_BETWEEN_NEWS = 0.2
 SECONDS_BETWEEN_PREVIEWS = 1.0
@@ -66,19 +68,22 @@ class Teller:
 class Course:
     """A listener that reports how far a run is, and stops it if the user wants to."""
 
-    def __init__(self, order: Order, teller: Teller, stop: threading.Event, look: LastLook) -> None:
+    def __init__(self, order: Order, teller: Teller, stop: threading.Event, look: "LastLook") -> None:
         self._order, self._teller, self._stop, self._look = order, teller, stop, look
         self._epochs, self._done = 0, 0.0
         self._first: float | None = None
         self._stage, self._phase, self._began = "", "", time.monotonic()
         self._preview_due, self._unseen = 0.0, False
         self._previewed: dict[str, ObjectLook] = {}
+        self._found: set[str] = set()
 
     def __call__(self, event: Event) -> None:
         self._tell(event)
         if isinstance(event, EpochPredicted):
             self._teller.say(PriorsSeen(object=self._order.objects[event.object], priors=event.priors.tolist()))
             self._unseen = True
+        elif isinstance(event, ObjectsFound):
+            self._draw_found(event)
         elif isinstance(event, EpochFinished) and self._unseen:  # all objects have been looked at by now
             self._draw_previews()
         if self._stop.is_set() and self._stage != "report":  # by then there is more than what was previewed
@@ -90,7 +95,7 @@ class Course:
         if isinstance(event, StageStarted):
             self._stage, self._phase = event.stage, STAGE_WORDS.get(event.stage, event.stage)
             self._teller.say(self._progress())
-        elif isinstance(event, StageFinished):
+        elif isinstance(event, StageFinished) and event.stage != "report":  # after which the manifest is still to come
             self._stage = ""
         elif isinstance(event, StepsTaken):
             self._epochs, self._done = event.total, event.epochs_done
@@ -113,11 +118,20 @@ class Course:
         advanced = done - self._first
         return None if advanced < 0.5 or not total else (now - self._began) / advanced * (total - done)
 
+    def _draw_found(self, event: ObjectsFound) -> None:
+        """What is finished of the run is what it keeps if it has to be ended."""
+        self._found |= event.objects.keys()
+        for name, found in event.objects.items():
+            write_found(found, shown_folder(Path(self._order.folder), self._order.objects[name]))
+        self._teller.say(Previewed())
+
     def _draw_previews(self) -> None:
         started = time.monotonic()
         if started < self._preview_due or not self._look.saw_something:
             return
         for name, seen in self._look.objects.items():
+            if name in self._found:
+                continue
             write_preview(seen, shown_folder(Path(self._order.folder), self._order.objects[name]))
         self._unseen, self._previewed = False, dict(self._look.objects)
         taken = time.monotonic() - started
@@ -125,9 +139,13 @@ class Course:
         self._teller.say(Previewed())
 
 
-def work(order: Order, teller: Teller, stop: threading.Event) -> None:
-    """Run an order, and say how it ended."""
+def work(order: Order, teller: Teller, stop: threading.Event, ready: threading.Event | None = None) -> None:
+    """Run an order, and say how it ended. ready: set once libraries are loaded, which takes seconds."""
+    from fewpoint.runs.partial import LastLook  # loads torch
+
     look = LastLook()
+    if ready is not None:
+        ready.set()
     try:
         stopped = run_order(order, Course(order, teller, stop, look), look)
     except FewpointError as error:
@@ -141,11 +159,17 @@ def work(order: Order, teller: Teller, stop: threading.Event) -> None:
         teller.say(Ended(state="cancelled" if stopped else "finished", error=""))
 
 
-def _obey(commands: TextIO, stop: threading.Event) -> None:
-    """Wait for a stop, or for the server to be gone."""
+def _obey(commands: TextIO, order: Order, teller: Teller, stop: threading.Event, ready: threading.Event) -> None:
+    """Wait for a stop, or for the server to be gone.
+
+    What is stopped before libraries are loaded ends at once, unless an earlier start has left something to keep.
+    """
     for line in commands:
         if line.strip() == "stop":
             stop.set()
+            if not ready.is_set() and not holds_looks(result_folder(Path(order.folder))):
+                teller.say(Ended(state="cancelled", error=""))
+                os._exit(0)
     os._exit(1)
 
 
@@ -154,11 +178,12 @@ def main() -> None:
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     order = Order.from_table(json.loads(sys.stdin.readline()))
-    stop = threading.Event()
-    threading.Thread(target=_obey, args=(sys.stdin, stop), daemon=True).start()
+    teller, stop, ready = Teller(events), threading.Event(), threading.Event()
+    threading.Thread(target=_obey, args=(sys.stdin, order, teller, stop, ready), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(POLITENESS)  # the page comes first
-    work(order, Teller(events), stop)
+    work(order, teller, stop, ready)
+    os._exit(0)  # all is written, and libraries take seconds to unload on a busy machine
 
 
 if __name__ == "__main__":

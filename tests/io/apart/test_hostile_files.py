@@ -16,9 +16,11 @@ from pydicom.encaps import encapsulate
 from pydicom.uid import JPEGLSLossless
 
 from dicom_series import SERIES, SLICES, make_image, save_film, save_series
+from fewpoint.cli.main import run as run_command
 from fewpoint.errors import InputError
 from fewpoint.io import video
 from fewpoint.io.apart.calls import WITHIN
+from fewpoint.io.apart.forker import TRUST
 from fewpoint.io.images import read_sequence
 from videos import COLOUR, save_video
 
@@ -71,6 +73,61 @@ NRRD = "NRRD0004\n{extra}type: uint8\ndimension: 3\nsizes: 8 8 2\nencoding: raw\
 def test_a_header_that_names_a_file_elsewhere_does_not_get_it(folder, secret, file, header, name):
     (folder / file).write_text(header.format(name=name.format(secret=secret), extra=""))
     assert_refused(folder / file)
+
+
+@pytest.mark.parametrize("trusting", [False, True], ids=["apart", "trusting"])
+@pytest.mark.parametrize(
+    ("file", "header"),
+    [
+        ("v.mhd", META + "ElementDataFile = {name}\n"),
+        ("v.mhd", META + "elementdatafile: {name}\n"),
+        ("v.mhd", META + "ElementDataFile = LIST\n{name}\n{name}\n"),
+        ("v.mhd", META + "ElementDataFile = secret%d.raw 1 2 1\n"),
+        ("v.nhdr", NRRD + "data file: {name}\n\n"),
+        ("v.nhdr", NRRD + "datafile: {name}\n\n"),
+        ("v.nhdr", NRRD + "data file: LIST\n{name}\n{name}\n"),
+        ("v.nhdr", NRRD + "data file: secret%d.raw 1 2 1\n\n"),
+    ],
+    ids=["mhd", "mhd-colon", "mhd-list", "mhd-pattern", "nhdr", "nhdr-one-word", "nhdr-list", "nhdr-pattern"],
+)
+def test_a_link_beside_a_header_does_not_give_it_what_lies_elsewhere(
+    folder, secret, monkeypatch, capsys, file, header, trusting
+):
+    if trusting:
+        monkeypatch.setenv(TRUST, "1")
+    for name in ("secret.raw", "secret1.raw", "secret2.raw"):
+        (folder / name).symlink_to(secret)
+    (folder / file).write_text(header.format(name="secret.raw", extra=""))
+    assert_refused(folder / file)
+    (folder / "points.csv").write_text("frame,y,x\n0,2,2\n")
+    given = ["segment", folder / file, "--points", folder / "points.csv", "--out", folder / "run", "--device", "cpu"]
+    assert run_command(list(map(str, given))) == 1
+    told = capsys.readouterr().err
+    assert len(told.splitlines()) == 1 and file in told
+
+
+@pytest.mark.parametrize("kind", ["link", "plain"])
+def test_data_of_a_header_may_be_a_link_within_its_folder(folder, kind):
+    (folder / "data.raw").write_bytes(SECRET)
+    name = "data.raw"
+    if kind == "link":
+        (folder / "link.raw").symlink_to("data.raw")
+        name = "link.raw"
+    (folder / "v.mhd").write_text(META.format(extra="") + f"ElementDataFile = {name}\n")
+    (folder / "v.nhdr").write_text(NRRD.format(extra="") + f"data file: {name}\n\n")
+    for file in ("v.mhd", "v.nhdr"):
+        assert read_sequence(folder / file).frames.tobytes() == SECRET[:128]
+
+
+@pytest.mark.parametrize("name", ["fifo", "sub/data.raw", "gone.raw", ""])
+def test_data_of_a_header_is_a_regular_file_of_its_own_folder(folder, monkeypatch, name):
+    os.mkfifo(folder / "fifo")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "data.raw").write_bytes(SECRET)
+    (folder / "v.nhdr").write_text(NRRD.format(extra="") + f"data file: {name}\n\n")
+    for trust in ("0", "1"):
+        monkeypatch.setenv(TRUST, trust)
+        assert_refused(folder / "v.nhdr", "its data must lie next to it")
 
 
 @pytest.mark.parametrize("extra", ["Comment = " + "x" * 70_000 + "\n", "Comment = x\n" * 7000], ids=["line", "lines"])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fewpoint import errors
+from fewpoint.core.stopping import check_stop
 from fewpoint.errors import FewpointError, InputError
 from fewpoint.io.apart import plain
 from fewpoint.io.apart.forker import Forker, guess_libraries, is_trusting
@@ -20,6 +21,7 @@ WITHIN = "FEWPOINT_WITHIN"  # a folder that links in an input must not lead out 
 MEMORY_BYTES, MEMORY_DENSEST = 3 * 2**29, 250
 STORE_BYTES, STORE_DENSEST = 2**31, 250
 SECONDS, BYTES_PER_SECOND = 15.0, 2**20
+DETACHED = (".mhd", ".nhdr")  # headers whose voxels lie in another file
 THREAD_BYTES = 8 * 2**20
 MOST_FILES = 50_000
 # Files that name others beside them, or whose names say so little that they may.
@@ -82,17 +84,20 @@ class _Given:
 def _survey(path: Path) -> _Given:
     """A file or a folder with what links in it lead to; a file that names others, with the files beside it."""
     if path.is_dir():
-        return _survey_folder(path, deep=True)
+        return _survey_folder(path, os.environ.get(WITHIN), deep=True)
     if not path.is_file():
         raise InputError(f"{path} must be a file or a folder, it is neither; give another path")
     if path.name.lower().endswith(ALONE):
         return _Given((path.resolve(),), path.stat().st_size)
-    beside = _survey_folder(path.parent, deep=False)
+    # A header may name any file beside it: were links there followed, it could have whatever they lead to.
+    within = str(path.parent.resolve()) if path.suffix.lower() in DETACHED else os.environ.get(WITHIN)
+    beside = _survey_folder(path.parent, within, deep=False)
     return _Given((path.resolve(), *beside.readable), beside.size_bytes)
 
 
-def _survey_folder(folder: Path, *, deep: bool) -> _Given:
-    within, readable, size, count = os.environ.get(WITHIN), [folder.resolve()], 0, 0
+def _survey_folder(folder: Path, within: str | None, *, deep: bool) -> _Given:
+    """within: a folder that links must not lead out of, None if they may lead anywhere."""
+    readable, size, count = [folder.resolve()], 0, 0
     for current, names, files in os.walk(folder):
         for name in files:
             entry = Path(current, name)
@@ -151,7 +156,7 @@ class _Reading:
     def hear(self) -> tuple[Any, ...]:
         """What the process says next, but for signs of life."""
         while (said := self._receive())[0] == "alive":
-            pass
+            check_stop()
         return said
 
     def _receive(self) -> tuple[Any, ...]:

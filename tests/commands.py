@@ -60,10 +60,10 @@ class Case:
     def out(self) -> Path:
         return self.folder / "out"
 
-    def segment(self, *extra: object, frames: Path | None = None) -> list[str]:
-        """The whole call; an option given again in `extra` wins."""
+    def segment(self, *extra: object, frames: Path | None = None, points: Path | None = None) -> list[str]:
+        """The whole call; an option given again in `extra` wins, but --points, which may be repeated."""
         options = {
-            "--points": self.points,
+            "--points": points or self.points,
             "--out": self.out,
             "--preset": "paper",
             "--device": "cpu",

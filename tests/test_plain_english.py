@@ -48,10 +48,11 @@ def list_files(*patterns: str) -> list[Path]:
 
 
 def read_messages(source: str) -> Iterator[str]:
-    """The texts of a program of several words that are no docstrings: help, messages, errors."""
+    """The texts of a program of several words that are no docstrings, but of commands: help, messages, errors."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
-    bodies = [node.body for node in nodes if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    owners = [node for node in nodes if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    bodies = [node.body for node in owners if not getattr(node, "name", "").endswith("_command")]  # theirs are help
     parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
     others = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)} | parts
     for node in nodes:

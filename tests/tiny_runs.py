@@ -37,7 +37,7 @@ from fewpoint.tracking.settings import TrackingSettings
 SUPERPIXELS = SuperpixelSettings(count=100)
 NETWORK = NetworkSettings(base_width=3, levels=3, multiple=1, head_prior=0.0)
 TRAINING = TrainingSettings(max_side=32, batch=2, frames_per_epoch=6, weight_decay=1e-4, statistics="sequence")
-AUGMENTATION = AugmentationSettings(flips=True, rotation=10.0)
+AUGMENTATION = AugmentationSettings(blur=0.5, flips=True, rotation=10.0)
 
 # One network from the points and one of a further round, on whole frames, without what evens probabilities out.
 TINY = DefaultSettings(

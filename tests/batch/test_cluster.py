@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,9 +89,10 @@ class Misfortune:
         for name in told.running:
             if self._waiting and name not in self._hit and is_learning(self._study, name):
                 self._hit.add(name)
-                if not self._waiting[0](read_json(self._study.out.progress(name))["pid"]):
-                    continue
-                self._waiting.pop(0)
+                pid = read_json(self._study.out.progress(name))["pid"]
+                with stopped(pid):
+                    if is_learning(self._study, name) and self._waiting[0](pid):
+                        self._waiting.pop(0)
 
     def _kill_process(self, pid: int) -> bool:
         os.kill(pid, signal.SIGKILL)
@@ -112,6 +115,16 @@ class Misfortune:
     @property
     def complete(self) -> bool:
         return not self._waiting
+
+
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """A process that cannot finish what it does in the meantime."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
+    yield
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 def read_parent(pid: int) -> int:

@@ -107,7 +107,7 @@ def test_another_host_prints_its_token_once_and_asks_for_it(case):
         (["{folder}/points.csv"], "no supported kind"),
         (["--host", "no.such.host.invalid"], "address of this machine"),
         (["{folder}/frames", "--demo"], "not both"),
-        (["--no-token", "--host", "0.0.0.0"], "alone"),
+        (["--no-token", "--host", "0.0.0.0"], "own address"),
     ],
 )
 def test_a_start_that_cannot_work_says_why_in_one_line(case, arguments, reason, capsys):
@@ -153,7 +153,7 @@ def test_segment_takes_a_project_with_its_points_bound_preset_and_seed(case, pro
 
 def test_segment_takes_the_points_of_a_project(case, project, monkeypatch):
     monkeypatch.setattr("fewpoint.runs.runner.write_report", lambda *given: None)
-    assert run(case.segment("--points", project, "--max-fraction", "0.3")) == 0
+    assert run(case.segment("--max-fraction", "0.3", points=project)) == 0
 
 
 def test_a_project_without_a_point_is_refused(case):

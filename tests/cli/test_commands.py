@@ -244,7 +244,7 @@ def test_a_box_is_a_bound_and_no_bound_is_an_estimate_that_is_told(case, call):
     boxed = json.loads(call(*case.segment("--json", "--largest-box", "0,8,8,32,28", "--out", case.folder / "box")).out)
     assert boxed["bound"] == 24 * 20 / (48 * 40)
     estimated = call(*case.segment("--out", case.folder / "estimated"))
-    assert "bound: estimated as" in estimated.err
+    assert "size limit: estimated as" in estimated.err
 
 
 def test_no_tracking_and_set_change_the_settings_after_the_file(case, call):

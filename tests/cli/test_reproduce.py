@@ -126,7 +126,7 @@ def test_tables_are_made_of_rows_alone(tmp_path, call):
 
 @pytest.mark.nightly
 def test_a_quick_look_needs_no_data(tmp_path, call, monkeypatch):
-    """Of a method without learning here; all of it takes two minutes on two cores."""
+    """Two phantoms stand in for it; of a method without learning here."""
     monkeypatch.setattr(Plan, "table_1", lambda self: self._all("half-disc"))
     outcome = call("reproduce", "table1", "--quick", "--out", tmp_path / "out", "--ours", "half-disc")
     assert outcome.code == 0, outcome.err

@@ -378,7 +378,7 @@ def test_what_nothing_depends_on_is_seen_without_mirrors_and_with_running_averag
 ):
     asked = []
 
-    def predict(network: object, given: object, settings: TrainingSettings, replay: object) -> torch.Tensor:
+    def predict(network: object, given: object, settings: TrainingSettings) -> torch.Tensor:
         asked.append((settings.statistics, settings.mirrors))
         return torch.zeros(4, 1, 16, 16)
 

@@ -263,7 +263,7 @@ def test_an_estimated_bound_is_told_as_a_share_of_the_whole_frame():
     task = replace(make_corner(None), settings=override_from_text(ALL, ["superpixels.count=20"]))
     result = run_task(task, listener=events.append)
     (told,) = [event.text for event in events if isinstance(event, Message)]
-    assert told == f"bound: {result.bound.origin}"
+    assert told == f"size limit: {result.bound.origin}"
     assert f"{result.bound.fraction:.1%}" in told
     assert result.bound.fraction < 0.5
 

@@ -76,7 +76,7 @@ def test_masks_of_all_groups_share_no_pixel_and_hold_their_clicks(whole):
     assert [label.name for label in whole.objects] == ["far", "near", "small"]
     for name in PLACES:
         assert whole[name].masks[tuple(points.of_object(name).coordinates.T)].all()
-    assert "learn in 2 groups: far; near, small" in whole.notes[0]
+    assert "train in 2 groups: far; near, small" in whole.notes[0]
 
 
 def test_a_group_of_one_is_that_objects_own_run(whole):

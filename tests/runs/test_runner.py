@@ -270,7 +270,7 @@ def test_an_interrupt_during_training_leaves_a_folder_that_goes_on(finished, tmp
 def test_the_bound_is_estimated_and_told_where_none_is_given():
     events = []
     result = run_task(replace(make_task(SHORT), bound=None), listener=events.append)
-    assert next(event.text for event in events if isinstance(event, Message)) == f"bound: {result.bound.origin}"
+    assert next(event.text for event in events if isinstance(event, Message)) == f"size limit: {result.bound.origin}"
     assert result.bound.origin.startswith("estimated")
 
 

@@ -104,6 +104,18 @@ def test_what_is_looked_at_comes_before_a_run_in_the_background_which_goes_on_af
     assert first == second  # the same job goes on from its checkpoint
 
 
+def test_a_run_that_made_way_and_is_stopped_while_it_waits_keeps_its_preview(client, projects):
+    background, looked_at = projects
+    start_run(client, background)
+    wait_until_previewed(client, background)
+    with watch(client, looked_at):
+        start_run(client, looked_at)
+        wait_until(lambda: read_run(client, background)["state"] == "waiting")
+        stopped = client.post(f"/api/projects/{background}/runs/1/cancel").json()
+        assert (stopped["state"], stopped["best"]) == ("cancelled", True)
+        assert finish(client, looked_at)["state"] == "finished"
+
+
 def test_a_run_that_is_looked_at_makes_way_for_no_other(client, projects):
     first, second = projects
     with watch(client, first), watch(client, second):

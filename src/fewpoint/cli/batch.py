@@ -71,7 +71,8 @@ WarmStart = Annotated[
 ]
 PREVIOUS = "previous"
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check every row and say what would be run, kept or run again; start nothing.")
+    bool,
+    typer.Option("--dry-run", help="Check every row and report what would be run, kept or run again; start nothing."),
 ]
 
 
@@ -99,9 +100,9 @@ def batch_command(
 ) -> None:
     """Segment every sequence of MANIFEST.csv.
 
-    Every row is checked before anything starts. Run again to go on where it stopped: what is finished is kept, what has
-    changed is run again. Writes one run folder per sequence, summary.csv and index.html. Options hold for all rows that
-    do not say otherwise in a column.
+    Every row is checked before anything starts. Run it again to continue: finished sequences are kept, changed ones are
+    run again. Writes one run folder per sequence, summary.csv and index.html. Options hold for all rows without a value
+    in the column.
     """
     how.refuse_combinations(False, study.warm_start is not None)
     from fewpoint.batch.folder import BatchFolder, refuse_foreign

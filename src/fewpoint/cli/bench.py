@@ -49,8 +49,7 @@ def bench_command(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Score methods on the sequences of SUITE.toml.
 
-    Writes results.csv, tables.md, tables.tex and report.html. Run again to go on where it stopped, or to try cells
-    again that failed.
+    Writes results.csv, tables.md, tables.tex and report.html. Run it again to continue, and to try failed cells again.
     """
     from fewpoint.bench.run import run_suite
     from fewpoint.bench.suite import read_suite

@@ -47,7 +47,7 @@ def collect_command(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Gather the masks of many runs, by name.
 
-    Objects have the same numbers in all runs. Frames are read again for nnunet and coco, from where they were.
+    Objects have the same numbers in all runs. For nnunet and coco the frames are read again.
     """
     if mask_format != FormatName.AUTO and layout != LayoutName.FLAT:
         raise typer.BadParameter(f"--format is for the layout flat, {layout} has its own; leave it out")

@@ -29,8 +29,8 @@ def convert_command(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Write the masks of RUN in other formats.
 
-    Nothing in another --out is overwritten, unless it is the same; for many runs there is fewpoint collect.
-    A film and DICOM SEG need the input of the run in its old place.
+    Nothing different in another --out is overwritten; for many runs use fewpoint collect.
+    mp4 and DICOM SEG need the input of the run where it was.
     """
     if not formats and not probabilities and store is None:
         raise typer.BadParameter("give --format, --probabilities or --store")

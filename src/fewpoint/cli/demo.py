@@ -25,9 +25,9 @@ CLICKS = "frame,y,x\n0,640,272\n0,650,160\n"
 def demo_command(out: OutPath = Path("runs/demo"), seed: Seed = 0) -> None:
     """Segment a synthetic sequence and score it, then the optic disc on a photograph of a retina.
 
-    The sequence shows a moving, deforming object among distractors, clicked once a frame; its truth is known exactly.
-    The bound is a box drawn round the object where it is largest, as a person would. The photograph is the one that
-    scikit-image brings; the disc is clicked twice, and nothing else is known of it.
+    The sequence shows a moving, deforming object among distractors, clicked once a frame, with exact ground truth.
+    The size limit is a box around the object where it is largest. The photograph comes with scikit-image; the disc is
+    clicked twice.
     """
     say(f"1 of 2: a synthetic sequence of {FRAMES} frames, one click a frame")
     segment_phantom(out / "phantom", seed)

@@ -33,7 +33,7 @@ def evaluate_command(
 
     Prints F1, precision and recall of each frame, and over all pixels of all frames together with the distance of the
     surfaces (HD95, ASSD) and the relative error of the volume; with --objects those of each object. Distances are in
-    millimetres, through a volume, if either file says how far its pixels lie apart, else in pixels within frames.
+    millimetres, through a volume, if either file has a spacing, else in pixels within frames.
     """
     warm_up(truth)
     from fewpoint.evaluation.judging import judge_labels, judge_masks

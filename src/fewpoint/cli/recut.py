@@ -34,9 +34,9 @@ def recut_command(
     out: OutPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cut the masks of RUN anew from its probabilities.
+    """Cut the masks of RUN again from its probabilities.
 
-    Nothing is learnt, and the masks of RUN stay as they are: the new ones lie in RUN/recut, until the next recut.
+    Nothing is trained, and the masks of RUN stay: the new ones are in RUN/recut, until the next recut.
     """
     from fewpoint.io.formats import Outputs
     from fewpoint.runs.recutting import Recut, recut_run

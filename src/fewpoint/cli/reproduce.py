@@ -82,7 +82,7 @@ def reproduce_command(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Make a table or figure of the paper from the sequences below ROOT.
 
-    First says what is missing there and about how long it will take. Run again to go on where it stopped.
+    First reports what is missing and about how long it will take. Run it again to continue.
     """
     from fewpoint.bench.reproduction import TARGETS, Plan, make_phantoms, make_quick, reproduce
     from fewpoint.bench.survey import survey

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import expit, logit
 
 from fewpoint.core import NOTHING_SAID, PointSet, SuperpixelMap, Words
 from fewpoint.core.paging import gather_frames, walk
@@ -36,6 +35,8 @@ def region_probabilities(superpixels: SuperpixelMap, probabilities: np.ndarray) 
     >>> region_probabilities(superpixels, np.array([[[0.1, 0.9, 0.2]]])).round(6).tolist()
     [0.5, 0.2]
     """
+    from scipy.special import expit, logit  # here, since `fewpoint info` does without scipy
+
     return expit(_average(superpixels, probabilities, lambda frame: logit(np.clip(frame.astype(np.float64), *PROPER))))
 
 

@@ -96,6 +96,11 @@ class Entry:
     def folder(self) -> Path:
         return Path(self.order.folder)
 
+    @property
+    def seconds(self) -> float:
+        """How long it has gone on, in all its starts."""
+        return time.monotonic() - self.began if self.began else self.record.seconds
+
     def name_of(self, number: int) -> str:
         """What an object of the run is called now."""
         names = {each.id: each.name for each in self.session.project.objects}
@@ -231,6 +236,10 @@ class RunQueue:
             for entry in self._waiting:
                 if entry.session is session and entry.record.id == number:
                     self._waiting.remove(entry)
+                    if entry.record.seconds:  # it had gone on, and made way
+                        entry.stopped = True
+                        self._conclude(entry, 0)
+                        return entry.shown
                     entry.update(replace(entry.record, state="cancelled", message="stopped before it began"), ahead=0)
                     self._show_places()
                     return entry.shown
@@ -390,7 +399,7 @@ class RunQueue:
         figures, notes = gather_figures(entry.folder, entry.order.objects)
         record = replace(
             entry.record,
-            seconds=time.monotonic() - entry.began,
+            seconds=entry.seconds,
             best=best,
             message="",
             figures=figures,
@@ -404,7 +413,7 @@ class RunQueue:
         elif ended is None and entry.leaving == "pause":
             _interrupt(entry, PAUSED)
         elif ended is None and entry.leaving == "yield" and not entry.stopped:
-            record = replace(entry.record, state="waiting", seconds=time.monotonic() - entry.began)
+            record = replace(entry.record, state="waiting", seconds=entry.seconds)
             entry.update(record, seconds_left=None)
         elif ended is None and entry.stopped:
             entry.update(replace(record, state="cancelled", message=_word_stop(entry, best)), seconds_left=None)
@@ -538,8 +547,7 @@ def _fail(entry: Entry, error: Exception) -> None:
 
 def _interrupt(entry: Entry, message: str = "the server was stopped during this run") -> None:
     with suppress(FewpointError, ValueError):  # the disk may be full, and the log closed
-        seconds = time.monotonic() - entry.began if entry.began else entry.record.seconds
-        record = replace(entry.record, state="interrupted", message=message, seconds=seconds)
+        record = replace(entry.record, state="interrupted", message=message, seconds=entry.seconds)
         entry.update(record, seconds_left=None)
 
 

@@ -71,7 +71,7 @@ function showQueue(queue) {
 /** Stop a run of any study, and show the list once it has ended. @param {string} project @param {number} run */
 async function stopRun(project, run) {
   if ((await attempt(() => cancelRun(project, run))) === null) return;
-  for (let left = 20; left > 0; left -= 1) {
+  while (find("worklist", HTMLDialogElement).open) {
     const queue = await attempt(listQueue);
     if (queue === null) return;
     showQueue(queue);

@@ -122,7 +122,7 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             said, lost = (_first_line(error), False), self._is_loss(error, task)
         if said[0] == STARTED:
-            task.started, task.machine = time.monotonic(), said[1]
+            task.started, task.machine = time.monotonic(), str(said[1])
             return None
         del self._tasks[stream]
         error, refused = said

@@ -64,7 +64,7 @@ def test_grids_are_read_back_voxel_by_voxel_and_in_place(volume, tmp_path, name)
 def test_a_result_is_saved_in_the_format_of_its_input(volume, tmp_path):
     folder = volume.save(tmp_path / "result")
     assert {entry.name for entry in folder.iterdir()} == {
-        *("masks.nii.gz", "probabilities.npz", "priors.csv", "history.csv", "source.json"),
+        *("masks.nii.gz", "probabilities.npz", "priors.csv", "history.csv", "source.json", "manifest.json"),
     }
     np.testing.assert_array_equal(read_masks(folder, axis="1"), volume.masks)
 

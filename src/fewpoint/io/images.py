@@ -60,7 +60,10 @@ def read_sequence(
     channels = _as_channels(channels)
     path, others = locate(need_path(path, "the input")), tuple(map(name_input, added))
     stack = _add_channels(_read_frames(path, axis), [_read_frames(locate(other), axis) for other in others], others)
-    sequence = ImageSequence.from_array(_choose_channels(stack.frames, channels))
+    try:
+        sequence = ImageSequence.from_array(_choose_channels(stack.frames, channels))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     reading = Reading(axis, channels, others, window)
     place, origin = str(path.absolute()), find_origin(path)
     notes = (*stack.notes, *sequence.notes)

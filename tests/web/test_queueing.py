@@ -149,14 +149,19 @@ def kill_worker(client) -> None:
     os.kill(client.app.state.fewpoint.queue._current.process.pid, signal.SIGKILL)
 
 
-def test_a_run_that_began_with_networks_of_another_goes_on_with_them(client, projects, tmp_path):
-    project, _ = projects
-    state, other = client.app.state.fewpoint, tmp_path / "other"
+def start_from_and_kill(client, project, other) -> None:
+    """Begin a run with the networks of another, and lose its process once it has shown a preview."""
     other.mkdir()
     (other / "model.npz").touch()
+    state = client.app.state.fewpoint
     state.queue.add(state.workspace.find(project), False, Asked(warm_start=str(other)))
     wait_until_previewed(client, project)
     kill_worker(client)
+
+
+def test_a_run_that_began_with_networks_of_another_goes_on_with_them(client, projects, tmp_path):
+    project, other = projects[0], tmp_path / "other"
+    start_from_and_kill(client, project, other)
     assert wait_for(client, project, 1)["state"] == "failed"
     client.post(f"/api/projects/{project}/runs/1/resume")
     assert finish(client, project)["state"] == "finished"
@@ -165,13 +170,8 @@ def test_a_run_that_began_with_networks_of_another_goes_on_with_them(client, pro
 
 
 def test_a_run_whose_start_is_gone_says_so(client, projects, tmp_path):
-    project, _ = projects
-    state, other = client.app.state.fewpoint, tmp_path / "other"
-    other.mkdir()
-    (other / "model.npz").touch()
-    state.queue.add(state.workspace.find(project), False, Asked(warm_start=str(other)))
-    wait_until_previewed(client, project)
-    kill_worker(client)
+    project, other = projects[0], tmp_path / "other"
+    start_from_and_kill(client, project, other)
     wait_for(client, project, 1)
     shutil.rmtree(other)
     answer = client.post(f"/api/projects/{project}/runs/1/resume")

@@ -454,7 +454,7 @@ def show_run(session: TheSession, run: int) -> messages.RunMessage:
 
 @router.post("/projects/{project}/runs/{run}/cancel")
 def cancel_run(session: TheSession, state: TheState, run: int) -> messages.RunMessage:
-    """Stops it within two seconds, also one that waits; the latest prediction becomes its result."""
+    """Stops it, also one that waits; after 1.5 seconds its process is ended. The latest prediction is its result."""
     cancelled = state.queue.cancel(session, run)
     state.following.rest(session)
     return cancelled
